@@ -289,6 +289,7 @@ inline void require_effects(const Options& options) {
   require_effect(options, {"--sample"}, options.parameters.subsample == 0,
                  "on walks, which stay whole");
   require_effects_on_files(options, trains(options), results);
+  refuse_two_on_stdout(options, options.evaluate_links || !options.evaluate_labels.empty());
   require_effect(options, {"--binary", "--format"}, !options.only_walks, "with --only-walks");
 }
 
@@ -369,6 +370,11 @@ inline void check(Options& options) {
   if (options.only_walks) {
     if (options.output.empty() || !options.save_walks.empty())
       throw wordloom::InvalidArgument("--only-walks needs --output, and no --save-walks");
+    if (options.json || options.evaluate_links || !options.evaluate_labels.empty() ||
+        !options.save_model.empty())
+      throw wordloom::InvalidArgument(
+          "--only-walks trains no vectors: leave out --json, --save-model and --evaluate-..., or "
+          "write the walks with --save-walks");
     options.save_walks = std::exchange(options.output, {});
   }
   if (const auto* const system = choose_system(options, graph_systems))

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <filesystem>
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -98,10 +99,32 @@ inline void require_effects_on_method(const TrainingOptions& options) {
       "without --maxn (6 in fastText)");
 }
 
+/// Refuses vectors in a file whose name promises another format, for which readers would take it.
+inline void refuse_foreign_ending(const TrainingOptions& options) {
+  using Format = wordloom::VectorFormat;
+  const std::filesystem::path path(options.output);
+  const Format format = output_format(options);
+  if ((path.extension() == ".npy" && format != Format::npy) ||
+      (path.extension() == ".tsv" && format != Format::projector_tsv))
+    throw wordloom::InvalidArgument("--output '" + options.output +
+                                    "' is named like another format: give --format " +
+                                    path.extension().string().substr(1) + ", or another name");
+}
+
+/// Refuses vectors on standard output beside other results there. `prints_scores`: whether scores
+/// are asked for.
+inline void refuse_two_on_stdout(const TrainingOptions& options, bool prints_scores) {
+  if (options.output == "-" && (options.json || prints_scores))
+    throw wordloom::InvalidArgument(std::string("--output - and ") +
+                                    (options.json ? "--json" : "--evaluate-...") +
+                                    " both write to standard output: give --output a file");
+}
+
 /// Refuses options of files that are not written. `trains`: whether any result needs training.
 inline void require_effects_on_files(const TrainingOptions& options, bool trains,
                                      const std::string& results) {
   require_effect(options, {"--format"}, !options.output.empty(), "without --output");
+  refuse_foreign_ending(options);
   require_effect(options, {"--binary"}, options.format.empty(), "beside --format: leave one out");
   require_effect(options, {"--checkpoint-every"}, !options.checkpoint.empty(),
                  "without --checkpoint");

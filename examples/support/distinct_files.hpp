@@ -92,7 +92,14 @@ inline std::optional<NamedIdentity> identity(const NamedFile& file) {
 /// them are read from one stream. A stream may be read and written, such as a terminal or a socket.
 inline void require_distinct(const std::vector<NamedFile>& files) {
   std::map<FileIdentity, const NamedFile*> seen, streams_read;
+  const NamedFile* standard_input = nullptr;
   for (const NamedFile& file : files) {
+    if (file.path == "-" && !file.is_written) {
+      if (standard_input != nullptr)
+        throw wordloom::InvalidArgument(file.option + " and " + standard_input->option +
+                                        " are both standard input, which can be read once");
+      standard_input = &file;
+    }
     const auto key = file.path.empty() ? std::nullopt : identity(file);
     if (!key) continue;
     if (key->is_stream && !file.is_written) {

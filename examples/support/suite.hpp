@@ -238,9 +238,7 @@ class Suite {
       throw wordloom::IoError("'" + at.path().string() + "': cannot be read: " + error.message());
     return type;
   }
-  static bool is_file(const std::filesystem::directory_entry& at) {
-    return type_of(at) == std::filesystem::file_type::regular;
-  }
+  static bool is_file(const auto& at) { return type_of(at) == std::filesystem::file_type::regular; }
   static bool is_bats(const std::filesystem::directory_entry& at) {
     return at.path().filename().string().starts_with("BATS") &&
            type_of(at) == std::filesystem::file_type::directory;

@@ -224,6 +224,8 @@ inline void require_effects(const Options& options) {
                                     ", or --save-vocab for the vocabulary alone");
   require_effects_on_method(options);
   require_effects_on_files(options, trains(options), results);
+  refuse_two_on_stdout(options,
+                       !options.evaluate_similarity.empty() || !options.evaluate_analogy.empty());
   require_effect(options, {"--max-vocabulary"}, options.load_model.empty() || options.new_words,
                  "with --load-model, which has its own vocabulary, unless --new-words adds words");
   // fastText's files record the minimum count.

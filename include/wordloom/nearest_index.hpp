@@ -101,7 +101,8 @@ class NearestIndex {
                                                     std::size_t search = 0) const {
     return nearest(embeddings_.words().at(word), k, search);
   }
-  /// Returns k words near to a vector [D]. Throws InvalidArgument for another length.
+  /// Returns k words near to a vector [D]. Throws InvalidArgument for another length and
+  /// numbers that are not finite.
   [[nodiscard]] std::vector<Neighbour> most_similar(std::span<const float> vector,
                                                     std::size_t k = 10,
                                                     std::size_t search = 0) const;

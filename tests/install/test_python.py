@@ -74,7 +74,7 @@ class Parameters(unittest.TestCase):
                 (dict(dimension=-1), "dimension is '-1', must be a whole number, not below 0"),
                 (dict(dimension=2.5), "dimension is '2.5', must be a whole number"),
                 (dict(window=None), "window is 'None', must be a whole number"),
-                (dict(learning_rate=float("nan")), "learning_rate is nan, must be from"),
+                (dict(learning_rate=float("nan")), "learning_rate is nan, must be above"),
                 (dict(sampler="telepathy"), "there is no sampler 'telepathy', choose one of: hog"),
                 (dict(kernel="fast"), "there is no kernel 'fast', choose one of: fused"),
                 (dict(optimizer="magic"), "there is no optimizer 'magic'"),

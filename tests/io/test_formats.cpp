@@ -79,8 +79,10 @@ TEST_CASE("every format keeps every bit and is recognised", "[io]") {
   const TemporaryFolder folder;
   for (const std::size_t dimension : {1u, 3u, 16u, 50u})
     for (const VectorFormat format : formats) {
+      // Without its ending, the words beside it tell that a line begins with no word.
       const auto path =
-          folder / (format == VectorFormat::projector_tsv ? "vectors.tsv" : "vectors");
+          folder /
+          (format == VectorFormat::projector_tsv && dimension == 1 ? "vectors.tsv" : "vectors");
       awkward(dimension).save(path, format);
       CHECK(same(VectorFile(path).embeddings(format), awkward(dimension)));
       // "10 0.1": with one dimension GloVe's first line can look like a header, and here does not.

@@ -169,6 +169,7 @@ TEST_CASE("queries give what those of float32 give", "[compressed]") {
   CHECK_THROWS_AS(small.vector("x"), UnknownWord);
   CHECK_THROWS_AS(small.most_similar(Embeddings::Sum{}), InvalidArgument);
   CHECK_THROWS_AS(small.most_similar(std::vector<float>(3)), InvalidArgument);
+  CHECK_THROWS_AS(small.most_similar(std::vector<float>(4, std::nanf(""))), InvalidArgument);
 }
 
 TEST_CASE("a compressed file is mapped with its words and counts", "[compressed]") {

@@ -315,6 +315,8 @@ TEST_CASE("queries refuse unknown words and wrong lengths", "[query]") {
   CHECK_THROWS_AS(words.analogy("w1", "w2", "x", 1), UnknownWord);
   CHECK_THROWS_AS(words.similarity("x", "w1"), UnknownWord);
   CHECK_THROWS_AS(words.most_similar(std::vector<float>(3), 1), InvalidArgument);
+  const std::vector<float> not_finite(words.dimension(), std::numeric_limits<float>::infinity());
+  CHECK_THROWS_AS(words.most_similar(not_finite, 1), InvalidArgument);
   CHECK(words.most_similar("w1", 0).empty());
   CHECK(words.most_similar(words.vector("w1"), 1).front().word == "w1");
   CHECK_THROWS_AS(Embeddings(WordList(), RowMatrix(1, 1)), InvalidArgument);

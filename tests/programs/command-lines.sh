@@ -18,6 +18,15 @@ refused 'classes is 500000, the vocabulary has only' word2vec -train data.txt -o
 refused 'classes writes lines' word2vec -train data.txt -classes 5 -save-vocab vocab
 refused 'format has no effect with --classes' word2vec -train data.txt -output classes.txt -classes 3 -format npy
 
+# Two results in one place, or a result in a file named like another.
+refused 'output - and --json both write to standard output' word2vec -train data.txt -output - --json
+refused 'output - and --evaluate-... both write' word2vec -train data.txt -output - --evaluate-analogy "$CORPUS/analogies"
+refused 'output - and --json both write' node2vec --input graph/karate.edgelist --output - --json
+refused 'train and --read-vocab are both standard input' word2vec -train - -read-vocab - -output v <data.txt
+refused 'v.npy. is named like another format: give --format npy' word2vec -train data.txt -output v.npy
+refused 'v.tsv. is named like another format: give --format tsv' word2vec -train data.txt -output v.tsv --format glove
+refused 'only-walks trains no vectors' node2vec --input graph/karate.edgelist --only-walks --output walks --json
+
 # gensim.scripts.word2vec_standalone.
 word2vec -train text8 -output vec.txt -size 12 -window 2 -sample 1e-4 -hs 0 -negative 5 -threads 2 -iter 1 -min_count 3 -alpha 0.025 -cbow 0 -binary 0 -accuracy "$CORPUS/analogies" >out 2>err
 grep -q all out; head -n 1 vec.txt | grep -q ' 12$'

@@ -224,6 +224,8 @@ TEST_CASE("a checkpoint of another run is refused", "[checkpoint]") {
   CHECK_THROWS_WITH(
       Other(parameters()).resume(task.corpus, task.vocabulary, folder / "state"),
       Catch::Contains("SharedNegative<NegativeSampling>, not BasicHogwild<NegativeSampling>"));
+  CHECK_THROWS_WITH(Other(other).resume(task.corpus, task.vocabulary, folder / "state"),
+                    Catch::Contains("not learning_rate 0.01; BasicSharedNegative<"));
   const auto vocabulary = zipf_vocabulary(51);
   const auto corpus = Task::make(vocabulary);
   CHECK_THROWS_WITH(DefaultTrainer(parameters()).resume(corpus, vocabulary, folder / "state"),

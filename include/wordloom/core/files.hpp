@@ -106,6 +106,8 @@ WORDLOOM_FUNCTION AtomicFile::AtomicFile(const std::filesystem::path& path) : pa
     throw InvalidArgument{"cannot write '", path,
                           "': nothing is written compressed; leave out .gz and compress the file ",
                           "with gzip"};
+  else if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0)
+    throw IoError::from_errno("write", path, errno);  // it could be replaced, but is protected
   else
     file = create_temporary();
   is_direct_ = temporary_.empty();

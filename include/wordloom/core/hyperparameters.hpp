@@ -175,8 +175,9 @@ WORDLOOM_FUNCTION void detail::MethodRecord::add(std::string_view name, double v
 }
 
 WORDLOOM_FUNCTION void Hyperparameters::validate() const {
+  if (!(learning_rate > 0) || learning_rate > 10)
+    throw InvalidArgument{"learning_rate is ", learning_rate, ", must be above 0 and at most 10"};
   validate_parameters(*this);
-  if (learning_rate == 0.0) throw InvalidArgument("learning_rate is 0, must be above 0");
   check_parameter("threads", threads, 0, 65536);
   check_parameter("private_rows", private_rows, 0, 65536);
   check_parameter("device", device, 0, 1023);

@@ -42,10 +42,6 @@ struct LogisticOptions {
 
 namespace detail {
 
-inline bool all_finite(std::span<const float> numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), is_finite<float>);
-}
-
 /// Rows of features [n x D] and a constant 1 after each, as LIBLINEAR reads them: 16 (D + 2) bytes
 /// a row. Thread-safe while no row is added.
 class FeatureRows {

@@ -5,8 +5,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <wordloom/core/detail/input_file.hpp>
+#include <wordloom/core/detail/text_fields.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/words.hpp>
@@ -168,6 +170,20 @@ inline bool are_text_rows(std::string_view rows, std::size_t columns) {
   return false;
 }
 
+/// Returns whether a first line has numbers between tabs and no word, and the words of
+/// projector_tsv are in a file beside it.
+inline bool is_beside_words(const std::filesystem::path& path, std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  std::size_t begin = 0, end = line.find('\t');
+  if (end == line.npos) return false;
+  for (; begin <= line.size(); begin = end + 1) {
+    end = (std::min)(line.find('\t', begin), line.size());
+    if (!is_number(line.substr(begin, end - begin))) return false;
+  }
+  std::error_code failed;
+  return std::filesystem::exists(projector_metadata_path(without_gz(path)), failed);
+}
+
 WORDLOOM_FUNCTION VectorFormat format_of(const InputFile& file) {
   const std::string_view text = file.text();
   if (text.starts_with("\x93NUMPY")) return VectorFormat::npy;
@@ -177,6 +193,7 @@ WORDLOOM_FUNCTION VectorFormat format_of(const InputFile& file) {
   if (without_gz(file.path()).extension() == ".tsv") return VectorFormat::projector_tsv;
   const std::size_t end = text.find('\n');
   const auto header = header_in(text.substr(0, end));
+  if (is_beside_words(file.path(), text.substr(0, end))) return VectorFormat::projector_tsv;
   if (!header || end == text.npos) return VectorFormat::glove_text;
   return are_text_rows(text.substr(end + 1), header->second) ? VectorFormat::word2vec_text
                                                              : VectorFormat::word2vec_binary;

@@ -119,6 +119,7 @@ WORDLOOM_FUNCTION std::vector<Neighbour> CompressedEmbeddings::most_similar(
   if (vector.size() != dimension())
     throw InvalidArgument{"the vector has ", vector.size(), " numbers, the embeddings ",
                           dimension()};
+  detail::check_question(vector);
   RowMatrix question(1, dimension());
   std::ranges::copy(vector, question.row_data(0));
   detail::scale_to_unit(question.row(0));

@@ -195,7 +195,7 @@ class Embeddings {
     return named(queries().nearest_to_sum(ids_of(words), {}, k, options));
   }
   /// Returns the k words nearest to a vector [D]. Throws InvalidArgument for another length than
-  /// dimension().
+  /// dimension() and numbers that are not finite.
   [[nodiscard]] std::vector<Neighbour> most_similar(std::span<const float> vector,
                                                     std::size_t k = 10,
                                                     QueryOptions options = {}) const;

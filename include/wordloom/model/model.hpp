@@ -24,7 +24,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A vocabulary of V words and a list of named row matrices, of which the first two are `input`
 /// [R_in x D] and `output` [R_out x D]. During training all threads read and write rows without
-/// locks (Hogwild, Recht et al. 2011); otherwise a model is an ordinary value.
+/// locks (Hogwild, Recht et al. 2011); otherwise a model is an ordinary value. One that was moved
+/// from may only be assigned to or destroyed.
 ///
 /// A model of one matrix (Model::Shape::one_matrix) scores rows of `input` against each other, as
 /// first-order LINE does: `output` is a second name for the rows of `input`. It is not listed by

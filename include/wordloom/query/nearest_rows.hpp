@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <wordloom/core/detail/finite.hpp>
+#include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
@@ -66,6 +67,12 @@ inline double dot_in_double(std::span<const float> a, std::span<const float> b) 
 inline double inverse_length(std::span<const float> vector) {
   const double sum = dot_in_double(vector, vector);
   return sum > 0 ? 1.0 / std::sqrt(sum) : 0.0;
+}
+
+/// Throws InvalidArgument for a vector to search for that has a number that is not finite.
+inline void check_question(std::span<const float> vector) {
+  if (!all_finite(vector))
+    throw InvalidArgument("the vector of a query has a number that is not finite");
 }
 
 /// Divides a vector by its length; zeros stay.

@@ -70,6 +70,7 @@ struct RowQueries {
     return std::find(ids.begin(), ids.end(), row) != ids.end();
   }
   static RowMatrix question_of(std::span<const float> vector) {
+    check_question(vector);
     RowMatrix question(1, vector.size());
     std::copy(vector.begin(), vector.end(), question.row_data(0));
     scale_to_unit(question.row(0));

@@ -1,7 +1,9 @@
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <type_traits>
 
 #include <wordloom/core/detail/abi.hpp>
@@ -22,6 +24,9 @@ inline constexpr auto infinity_bits = magnitude_bits(std::numeric_limits<Float>:
 template <class Float>
 constexpr bool is_finite(Float x) noexcept {
   return magnitude_bits(x) < infinity_bits<Float>;
+}
+inline bool all_finite(std::span<const float> numbers) noexcept {
+  return std::all_of(numbers.begin(), numbers.end(), is_finite<float>);
 }
 /// Returns std::isnan(x), which is always false in a program compiled with -ffast-math.
 template <class Number>

@@ -256,41 +256,51 @@ WORDLOOM_FUNCTION std::pair<std::uint64_t, std::uint64_t> Checkpoint::load_team(
   return {run[6], run[8]};
 }
 
-/// Returns the first lines of two texts that differ, each without its line end; empty ones if a
-/// text has no further line.
-inline std::pair<std::string_view, std::string_view> first_difference(std::string_view left,
-                                                                      std::string_view right) {
-  const auto [at, other] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
-  const auto same = static_cast<std::size_t>(at - left.begin());
-  const std::size_t begin = left.substr(0, same).rfind('\n') + 1;
-  const auto line = [&](std::string_view text) {
-    return text.substr(begin, text.find('\n', begin) - begin);
+/// Returns where two texts of lines `name value` differ, as "name value, not name value; ...": up
+/// to the first lines of different names, after which the lines do not belong together.
+inline std::string differences(std::string_view left, std::string_view right) {
+  std::string all;
+  const auto take_line = [](std::string_view& text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix((std::min)(line.size() + 1, text.size()));
+    return line;
   };
-  return {line(left), line(right)};
+  const auto name_of = [](std::string_view line) { return line.substr(0, line.find(' ')); };
+  while (!left.empty() && !right.empty()) {
+    const std::string_view a = take_line(left), b = take_line(right);
+    if (a == b) continue;
+    all += joined({all.empty() ? "" : "; ", a, ", not ", b});
+    if (name_of(a) != name_of(b)) break;
+  }
+  return all;
 }
 
 WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
                                                const std::filesystem::path& path,
                                                bool in_parts) const {
-  const auto refuse = [&](std::string_view what, MessagePart got, MessagePart wanted) {
-    throw InvalidArgument{
-        "'",      path,   "' was written with another ",
-        what,     ": ",   got,
-        ", not ", wanted, "; resume with the original one, or train from the start"};
+  const auto refuse = [&](std::string_view what, const std::string& how) {
+    throw InvalidArgument{"'",
+                          path,
+                          "' was written with another ",
+                          what,
+                          ": ",
+                          how,
+                          "; resume with the original one, or train from the start"};
   };
   const auto require_equal = [&](std::string_view what, std::uint64_t got, std::uint64_t wanted) {
-    if (got != wanted) refuse(what, got, wanted);
+    if (got != wanted) refuse(what, joined({got, ", not ", wanted}));
   };
   if (method.fingerprint != expected.method.fingerprint) {
     constexpr std::string_view what = "method or set of hyperparameters";
-    const auto [got, wanted] = first_difference(method.lines, expected.method.lines);
-    if (!got.empty() && !wanted.empty()) refuse(what, got, wanted);
+    if (const auto how = differences(method.lines, expected.method.lines); !how.empty())
+      refuse(what, how);
     require_equal(joined({what, " (fingerprint)"}), method.fingerprint,
                   expected.method.fingerprint);
   }
   require_equal("vocabulary (fingerprint)", vocabulary, expected.vocabulary);
   if (!in_parts || ranks.size() == expected.ranks.size())
-    require_equal("corpus (fingerprint)", corpus, expected.corpus);
+    require_equal("corpus, or other options that make its sentences (fingerprint)", corpus,
+                  expected.corpus);
   require_equal("corpus (words)", corpus_tokens, expected.corpus_tokens);
   require_equal("number of epochs", ranks[0].losses.size(), expected.ranks[0].losses.size());
 }
