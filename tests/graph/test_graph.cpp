@@ -216,6 +216,13 @@ TEST_CASE("a Matrix Market file is read as a graph", "[graph]") {
   CHECK(directed.edge_count() == 5);
   const auto general = "%%MatrixMarket MATRIX coordinate pattern general\n2 2 1\n2 1\n";
   CHECK(entries_of(read(general, {.directed = true})).size() == 1);
+  for (const auto banner : {"%%matrixmarket matrix", " \t%%MATRIXMARKET matrix",
+                            "\n%%matrixMarket matrix", "\xef\xbb\xbf %%MatrixMarket matrix"}) {
+    const Graph any = read(std::string(banner) + " coordinate real general\n %\n3 3 1\n1 2 5\n",
+                           {.weighted = true});
+    CHECK(entries_of(any).at({"1", "2"}) == std::vector{5.0f});
+    CHECK(any.edge_count() == 1);
+  }
   CHECK(contains(refusal(general, {.weighted = true}), "line 1: expected weights"));
   CHECK(contains(refusal("%%MatrixMarket matrix array real general\n2 2\n"), "line 1: expected"));
   CHECK(contains(refusal("%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 1\n"),
