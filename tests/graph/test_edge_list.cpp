@@ -107,8 +107,10 @@ TEST_CASE("names of an edge list may be in quotation marks", "[graph]") {
   CHECK(edges("\"a\", \" b \" ,\"1.5\"\n", weighted) == Edges{{{" b ", "a"}, 1.5f}});
   CHECK(edges("\"New York\" \"Boston\" 2\n", weighted) == Edges{{{"Boston", "New York"}, 2}});
   CHECK(edges("5\" disk,a\"b\"\n", {}, "x.csv") == Edges{{{"5\" disk", "a\"b\""}, 1}});
-  CHECK(contains(refusal("a,b\nb,\"c\nd\"\n"),
-                 "line 2, column 5: expected a closing quotation mark in the same line"));
+  CHECK(
+      contains(refusal("a,b\nb,\"c\nd\"\n"),
+               "line 2, column 5: expected a closing quotation mark in the same line, got the end "
+               "of the line (within a name in quotation marks, write a quotation mark as \"\")"));
   CHECK(contains(refusal("\"a\"x,b\n"), "line 1, column 4: expected the end of a field"));
   CHECK(contains(refusal("\"\",b\n"), "line 1, column 1: expected a node, got an empty field"));
 }
@@ -206,6 +208,8 @@ TEST_CASE("a header is refused, read or taken as an edge, by option", "[graph]")
         "SourceName\tTargetName\nx\ty\n", "InteractorA\tInteractorB\nx\ty\n"})
     CHECK(contains(refusal(text), "line 1, column 1: expected an edge, got the header"));
   CHECK(contains(refusal("# c\na,b,w\na,b,1\n", weighted), "line 2, column 1: expected an edge"));
+  CHECK(
+      contains(refusal("// hi\n1 2\n2 3\n"), "the header '// hi' (comments begin with # or %; --"));
   for (const auto text : {"node1 node2\nnode2 node3\n", "node1 node2\n", "from to\nto see\n",
                           "source a\nsource target\n", "a,b\n1,2\n"})
     CHECK(edges(text).size() >= 1);

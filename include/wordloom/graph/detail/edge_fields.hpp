@@ -100,13 +100,15 @@ std::optional<BadLine> for_each_quoted(std::string_view line, char delimiter, st
         scratch += line[at], at += line[at] == '"' ? std::size_t{2} : std::size_t{1};
       if (at == line.size())
         return BadLine{"a closing quotation mark in the same line",
-                       "the end of the line (write a quotation mark within a name as \"\"\"\")",
+                       "the end of the line (within a name in quotation marks, write a quotation "
+                       "mark as \"\")",
                        at + 1};
       for (++at; at < line.size() && !separates(line[at]);)
         if (!is_white_space(line[at++]))
-          return BadLine{
-              "the end of a field after its closing quotation mark",
-              shown(line.substr(at - 1)) + " (write a quotation mark within a name as \"\")", at};
+          return BadLine{"the end of a field after its closing quotation mark",
+                         shown(line.substr(at - 1)) +
+                             " (within a name in quotation marks, write a quotation mark as \"\")",
+                         at};
       use(count++, first, std::string_view(scratch).substr(kept));
     } else {
       // The data of an edge in NetworkX's format are one field.

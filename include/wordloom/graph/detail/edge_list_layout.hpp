@@ -278,9 +278,14 @@ WORDLOOM_FUNCTION EdgeListLayout FirstLines::layout() const {
                         lines_[0].text.find('"') != std::string_view::npos;
   if (options_.header == GraphOptions::Header::refuse &&
       options_.format == GraphOptions::Format::edges && is_header(rows, is_table))
-    refuse(lines_[0], {"an edge", joined({"the header ", shown(lines_[0].text),
-                                          " (--header reads its columns by their names, --no-header"
-                                          " takes it for an edge; GraphOptions::header)"})});
+    refuse(
+        lines_[0],
+        {"an edge",
+         joined({"the header ", shown(lines_[0].text),
+                 trimmed_field(lines_[0].text).starts_with("//") ? " (comments begin with # or %; "
+                                                                 : " (",
+                 "--header reads its columns by their names, --no-header takes it for an edge; "
+                 "GraphOptions::header)"})});
   layout.first_columns = rows[0].size();
   layout.has_whole_third = rows[0].size() == 3 && is_whole_number(rows[0][2]);
   if (options_.format == GraphOptions::Format::adjacency &&
