@@ -110,7 +110,7 @@ WORDLOOM_FUNCTION std::uint64_t Graph::hash_of(const GraphOptions& options) {
 WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& options,
                                const detail::MessagePart& source) {
   const std::size_t threads = resolve_threads(options.threads);
-  const auto raw = detail::make_rows(list, options, threads);
+  const auto raw = detail::make_rows(list, options, threads, source);
   detail::GraphReport& report = data_.report;
   report = detail::count_edges(list, options);
   list.parts.clear();
