@@ -17,7 +17,8 @@ TEST_CASE("a header is refused, read or taken as an edge, by option", "[graph]")
         "source target\nalice bob\n", "node1\tnode2\nx\ty\n", "from_node_id,to_node_id\na,b\n",
         "SourceName\tTargetName\nx\ty\n", "InteractorA\tInteractorB\nx\ty\n"})
     CHECK(contains(refusal(text), "line 1, column 1: expected an edge, got the header"));
-  CHECK(contains(refusal("# c\na,b,w\na,b,1\n", weighted), "line 2, column 1: expected an edge"));
+  CHECK(contains(refusal("# c\na,b,w\na,b,1\n", {.weighted = true}),
+                 "line 2, column 1: expected an edge"));
   CHECK(
       contains(refusal("// hi\n1 2\n2 3\n"), "the header '// hi' (comments begin with # or %; --"));
   for (const auto text : {"node1 node2\nnode2 node3\n", "node1 node2\n", "from to\nto see\n",
@@ -48,4 +49,45 @@ TEST_CASE("a header is refused, read or taken as an edge, by option", "[graph]")
   CHECK(contains(refusal("source,target,weight\na,b\n", table), "line 2, column 4: expected 3"));
   CHECK(contains(refusal("source,target\na,b\na,b,c\n", header), "line 3, column 5: expected 2"));
   CHECK(contains(refusal("source,target\na,\n", header), "line 2, column 3: expected a node"));
+}
+
+TEST_CASE("columns without usual names are nodes if no others can be", "[graph]") {
+  const GraphOptions table{
+      .directed = true, .weighted = true, .header = GraphOptions::Header::present};
+  GraphOptions plain = table;
+  plain.weighted = false;
+  const auto assumed = [](std::string_view text, const GraphOptions& options) {
+    return read(text, options).report().assumed_columns;
+  };
+  CHECK(assumed("foo,bar\n1,2\n", plain) == "columns 'foo' and 'bar' are taken as the nodes");
+  CHECK(assumed("a,b,c\n1,2,5\n", plain) == "columns 'a' and 'b' are taken as the nodes");
+  CHECK(assumed("a,b,c\n1,2,5\n", table) ==
+        "columns 'a' and 'b' are taken as the nodes, 'c' as the weight");
+  CHECK(assumed("source,target,weight\n1,2,5\n", table).empty());
+  CHECK(assumed("1,2\n", {}).empty());
+  // A usual name is respected wherever it is.
+  for (const auto text :
+       {"weight,a,b\n5,1,2\n", "a,Weight,b\n1,5,2\n", "a,b,c\n1,2,5\n", ",a,b,score\n0,1,2,5\n",
+        "target,weight,a\n2,5,1\n", "a,source,weight\n2,1,5\n", "type,a,b,w\nDirected,1,2,5\n"})
+    CHECK(edges(text, table) == Edges{{{"1", "2"}, 5}});
+  CHECK(edges("v,w\n1,2\n", plain) == Edges{{{"1", "2"}, 1}});
+  for (const auto text : {"a,weight\n1,2\n", "weight,score,a\n1,2,3\n", "id,source,b\n0,1,2\n",
+                          "x,y,target\n1,2,3\n", "a,b,c,weight\n1,2,3,4\n"})
+    CHECK(contains(refusal(text, plain), "expected a header with the columns source and target"));
+  // An edge is no header.
+  CHECK(refusal("# c\n10 20\n20 30\n10 30\n", plain) ==
+        "line 2, column 1: expected a header, the names of the columns, got '10 20' (it looks "
+        "like an edge: if it is one, leave --header out; GraphOptions::header)");
+  for (const auto text : {"a b 0.5\nb c 1\n", "a,1\nb,2\n", "a b {'weight': 1}\nb c {}\n"})
+    CHECK(contains(refusal(text, plain), "leave --header out"));
+}
+
+TEST_CASE("a file of a graph keeps the columns that were taken as the nodes", "[graph]") {
+  const TemporaryFolder folder;
+  write_file(folder / "edges", "foo,bar\n1,2\n");
+  const GraphOptions options{.header = GraphOptions::Header::present, .cache = folder / "cache"};
+  for (int i = 0; i < 2; ++i)
+    CHECK(Graph::from_edge_list(folder / "edges", options).report().assumed_columns ==
+          "columns 'foo' and 'bar' are taken as the nodes");
+  CHECK(Graph::load(folder / "cache").edge_count() == 1);
 }

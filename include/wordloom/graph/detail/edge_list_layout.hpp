@@ -24,6 +24,7 @@ struct EdgeListLayout {
   char delimiter = GraphOptions::any_white_space;
   std::uint64_t header = 0;        // its line; 0: no header
   std::vector<ColumnRole> roles;   // [columns of the header]
+  std::string by_place;            // GraphReport::assumed_columns
   std::uint64_t first = 1;         // the line of the first edge
   std::size_t first_columns = 0;   // of the first edge
   bool has_whole_third = false;    // whether its third column is a whole number
@@ -265,7 +266,9 @@ WORDLOOM_FUNCTION EdgeListLayout FirstLines::layout() const {
   if (options_.header == GraphOptions::Header::present) {
     layout.header = lines_[0].number;
     auto roles = column_roles(rows[0], options_.weighted);
-    if (roles.missing != nullptr) refuse(lines_[0], {roles.missing, shown(lines_[0].text)});
+    if (roles.missing != nullptr)
+      refuse(lines_[0], {roles.missing, shown(lines_[0].text) + roles.help});
+    layout.by_place = std::move(roles.by_place);
     layout.roles = std::move(roles.of_columns);
     // R writes the names of rows in a column without a name.
     if (rows.size() > 1 && std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) {

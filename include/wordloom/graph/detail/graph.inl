@@ -97,6 +97,7 @@ WORDLOOM_FUNCTION void Graph::add(detail::EdgeList::Part& part, std::size_t i, W
 
 WORDLOOM_FUNCTION std::uint64_t Graph::hash_of(const GraphOptions& options) {
   detail::Hash hash;
+  hash.add(std::uint64_t{2});  // the version of the reading: a graph of another one is made again
   for (const bool option :
        {options.directed, options.weighted, options.self_loops, options.isolated_nodes,
         options.duplicate_edges == GraphOptions::Duplicates::merge})
