@@ -35,6 +35,7 @@ inline std::string text_of_graph(const Options& options, const wordloom::Graph& 
     text += options.weighted ? "; the fourth column is not read"
             : options.header ? "; the weights are not read without --weighted"
                              : "; the third column is not read without --weighted";
+  if (!report.assumed_columns.empty()) text += "; " + report.assumed_columns;
   if (report.ignores_directions) text += "; directed edges lead both ways without --directed";
   return text;
 }

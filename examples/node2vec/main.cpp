@@ -42,6 +42,9 @@ wordloom::Graph load_graph(const Options& options, Cluster& cluster) {
        .cache = options.cache,
        .before_piece = check_signals});
   if (!waits && !options.cache.empty()) cluster.gather(0);
+  if (graph.report().delimiter == '\0' && options.input_format == "adjacency")
+    throw wordloom::InvalidArgument{"--input-format adjacency has no effect on '", options.input,
+                                    "', a Matrix Market file: leave it out"};
   return graph;
 }
 

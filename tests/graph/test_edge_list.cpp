@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,43 +8,13 @@
 #include <wordloom/graph/random_walks.hpp>
 
 #include "catch.hpp"
+#include "graph/read_edges.hpp"
 #include "support.hpp"
 
+using namespace read_edges;
 using namespace wordloom;
 
 namespace {
-
-/// The edges of a graph by name with their weights; each undirected one once, its lower name first.
-using Edges = std::map<std::pair<std::string, std::string>, float>;
-
-Edges edges_of(const Graph& graph) {
-  Edges edges;
-  const Vocabulary& nodes = graph.vocabulary();
-  for (WordId v = 0; v < graph.node_count(); ++v)
-    for (std::size_t i = 0; i < graph.neighbours(v).size(); ++i) {
-      std::pair edge(std::string(nodes.word(v)), std::string(nodes.word(graph.neighbours(v)[i])));
-      if (graph.is_directed() || edge.first <= edge.second)
-        edges[edge] = graph.is_weighted() ? graph.weights(v)[i] : 1;
-    }
-  return edges;
-}
-
-Graph read(std::string_view text, const GraphOptions& options = {}, const char* name = "graph") {
-  const TemporaryFolder folder;
-  write_file(folder / name, text);
-  return Graph::from_edge_list(folder / name, options);
-}
-Edges edges(std::string_view text, const GraphOptions& options = {}, const char* name = "graph") {
-  return edges_of(read(text, options, name));
-}
-std::string refusal(std::string_view text, const GraphOptions& options = {},
-                    const char* name = "graph") {
-  const TemporaryFolder folder;
-  write_file(folder / name, text);
-  const auto message = message_of<FormatError>(
-      [&] { static_cast<void>(Graph::from_edge_list(folder / name, options)); });
-  return message.substr(std::min(message.size(), (folder / name).string().size() + 2));
-}
 
 const GraphOptions weighted{.weighted = true};
 constexpr auto hint = "--input-format adjacency";
@@ -107,8 +76,10 @@ TEST_CASE("names of an edge list may be in quotation marks", "[graph]") {
   CHECK(edges("\"a\", \" b \" ,\"1.5\"\n", weighted) == Edges{{{" b ", "a"}, 1.5f}});
   CHECK(edges("\"New York\" \"Boston\" 2\n", weighted) == Edges{{{"Boston", "New York"}, 2}});
   CHECK(edges("5\" disk,a\"b\"\n", {}, "x.csv") == Edges{{{"5\" disk", "a\"b\""}, 1}});
-  CHECK(contains(refusal("a,b\nb,\"c\nd\"\n"),
-                 "line 2, column 5: expected a closing quotation mark in the same line"));
+  CHECK(
+      contains(refusal("a,b\nb,\"c\nd\"\n"),
+               "line 2, column 5: expected a closing quotation mark in the same line, got the end "
+               "of the line (within a name in quotation marks, write a quotation mark as \"\")"));
   CHECK(contains(refusal("\"a\"x,b\n"), "line 1, column 4: expected the end of a field"));
   CHECK(contains(refusal("\"\",b\n"), "line 1, column 1: expected a node, got an empty field"));
 }
@@ -196,46 +167,6 @@ TEST_CASE("edge lists of other programs are read", "[graph]") {
   CHECK(contains(refusal("% bip unweighted\n1 1\n"), "both kinds are numbered from 1"));
 }
 
-TEST_CASE("a header is refused, read or taken as an edge, by option", "[graph]") {
-  const GraphOptions header{.header = GraphOptions::Header::present};
-  for (const auto text :
-       {"source,target\na,b\n", "Source;Target;Type;Id;Label;Weight\n1;2;Undirected;0;;1\n",
-        "\"from\" \"to\" \"weight\"\n\"a\" \"b\" 1\n", "x,y\n1,2\n2,3\n", "x y\n1 2\n2 3\n",
-        "protein1 protein2 combined_score\nE1 E2 900\n", ",source,target\n0,a,b\n",
-        "source target\nalice bob\n", "node1\tnode2\nx\ty\n", "from_node_id,to_node_id\na,b\n",
-        "SourceName\tTargetName\nx\ty\n", "InteractorA\tInteractorB\nx\ty\n"})
-    CHECK(contains(refusal(text), "line 1, column 1: expected an edge, got the header"));
-  CHECK(contains(refusal("# c\na,b,w\na,b,1\n", weighted), "line 2, column 1: expected an edge"));
-  for (const auto text : {"node1 node2\nnode2 node3\n", "node1 node2\n", "from to\nto see\n",
-                          "source a\nsource target\n", "a,b\n1,2\n"})
-    CHECK(edges(text).size() >= 1);
-  CHECK(edges("source,target\na,b\n", {.header = GraphOptions::Header::absent}).size() == 2);
-  CHECK(edges("source,target\na,b\n", header) == Edges{{{"a", "b"}, 1}});
-  CHECK(read("source,target\na,b\n", header).report().lines_without_edge == 1);
-  CHECK_FALSE(read("source,target\na,b\n", header).report().has_unread_columns);
-  CHECK(read("source,target,weight\na,b,2\n", header).report().has_unread_columns);
-  CHECK(edges("id,to_node_id,from_node_id\n0,a,b\n", {.directed = true, .header = header.header}) ==
-        Edges{{{"b", "a"}, 1}});
-  // Gephi: an undirected edge leads both ways in a directed graph.
-  constexpr auto gephi =
-      "\xef\xbb\xbfSource;Target;Type;Id;Label;Weight\r\n1;2;Undirected;0;;1.5\r\n"
-      "2;\"3;x\";Directed;1;y;2.0\r\n";
-  GraphOptions table{.directed = true, .weighted = true, .header = GraphOptions::Header::present};
-  CHECK(edges(gephi, table) == Edges{{{"1", "2"}, 1.5f}, {{"2", "1"}, 1.5f}, {{"2", "3;x"}, 2}});
-  CHECK(edges(gephi, header) == Edges{{{"1", "2"}, 1}, {{"2", "3;x"}, 1}});
-  table.directed = false;
-  // Columns in another order, R's names of rows, pandas' index
-  CHECK(edges("weight,to,from\n3,b,a\n", table) == Edges{{{"a", "b"}, 3}});
-  CHECK(edges("\"from\" \"to\" \"weight\"\n\"1\" \"a\" \"b c\" 3\n", table) ==
-        Edges{{{"a", "b c"}, 3}});
-  CHECK(edges(",source,target,color,weight\n0,a,b,\"x, y\",3\n", table) == Edges{{{"a", "b"}, 3}});
-  CHECK(contains(refusal("source,target\na,b\n", table), "expected a column weight in the header"));
-  CHECK(contains(refusal("a,b,c,d\n1,2,3,4\n", table), "a header with the columns source"));
-  CHECK(contains(refusal("source,target,weight\na,b\n", table), "line 2, column 4: expected 3"));
-  CHECK(contains(refusal("source,target\na,b\na,b,c\n", header), "line 3, column 5: expected 2"));
-  CHECK(contains(refusal("source,target\na,\n", header), "line 2, column 3: expected a node"));
-}
-
 TEST_CASE("a bad field of an edge list is named with its column", "[graph]") {
   const std::string comma = " (the decimal sign is a point: 1.5)";
   CHECK(refusal("a b 1,5\n", weighted) ==
@@ -258,6 +189,20 @@ TEST_CASE("a bad field of an edge list is named with its column", "[graph]") {
         Edges{{{"a", "b"}, 1.5f}, {{"b", "c"}, 1}, {{"c", "d"}, .5f}, {{"d", "e"}, 1e-3f}});
   for (const auto bad : {"+-1", "++1", "+", "1.2.3", "0x1", "1 000x"})
     CHECK(contains(refusal(std::string("a b ") + bad + "\n", weighted), "line 1, column"));
+  // Weights that a float cannot hold, some of which would be infinite or 0
+  for (const std::string bad :
+       {"1e-46", "1e-320", "+1e308", "1e400", "1e-400", "{'weight': 3.5e38}"})
+    CHECK(refusal("a b 1\na b " + bad + "\n", weighted) ==
+          "line 2, column 5: expected a weight that a float can hold, 0 or from 1.4e-45 to 3.4e38, "
+          "got '" +
+              bad + "'");
+  CHECK(
+      contains(refusal("a b 1\na b -1e400\n", weighted), "expected a weight, a number from 0 on"));
+  CHECK(edges("a b 1.5e-45\nb c 3.4e38\n", weighted).size() == 2);
+  CHECK(contains(
+      message_of<InvalidArgument>(
+          [&] { static_cast<void>(read("a b 3e38\nb a 3e38\n", weighted)); }),
+      "graph: the weights of the duplicate edges between 'a' and 'b' add up to more than"));
   for (const auto bad : {"0x1", "1.5kg", "1e400", ".5.", "+-1"})  // and no header
     CHECK(contains(refusal(std::string("a b ") + bad + "\nb c 1\n", weighted),
                    "line 1, column 5: expected a weight"));

@@ -140,7 +140,10 @@ TEST_CASE("a line of a graph that cannot be read is named with its column", "[gr
   CHECK(refusal("# x\na b -1\n", weighted) == "line 2, column 5: " + number + "'-1'");
   CHECK(refusal("a b nan\n", weighted) == "line 1, column 5: " + number + "'nan'");
   CHECK(refusal("a b inf\n", weighted) == "line 1, column 5: " + number + "'inf'");
-  CHECK(refusal("a  b\t1e99\n", weighted) == "line 1, column 6: " + number + "'1e99'");
+  CHECK(
+      refusal("a  b\t1e99\n", weighted) ==
+      "line 1, column 6: expected a weight that a float can hold, 0 or from 1.4e-45 to 3.4e38, got "
+      "'1e99'");
   CHECK(refusal("a b heavy\n", weighted) == "line 1, column 5: " + number + "'heavy'");
   CHECK(contains(message_of<CorpusError>([&] {
                    static_cast<void>(
@@ -216,6 +219,13 @@ TEST_CASE("a Matrix Market file is read as a graph", "[graph]") {
   CHECK(directed.edge_count() == 5);
   const auto general = "%%MatrixMarket MATRIX coordinate pattern general\n2 2 1\n2 1\n";
   CHECK(entries_of(read(general, {.directed = true})).size() == 1);
+  for (const auto banner : {"%%matrixmarket matrix", " \t%%MATRIXMARKET matrix",
+                            "\n%%matrixMarket matrix", "\xef\xbb\xbf %%MatrixMarket matrix"}) {
+    const Graph any = read(std::string(banner) + " coordinate real general\n %\n3 3 1\n1 2 5\n",
+                           {.weighted = true});
+    CHECK(entries_of(any).at({"1", "2"}) == std::vector{5.0f});
+    CHECK(any.edge_count() == 1);
+  }
   CHECK(contains(refusal(general, {.weighted = true}), "line 1: expected weights"));
   CHECK(contains(refusal("%%MatrixMarket matrix array real general\n2 2\n"), "line 1: expected"));
   CHECK(contains(refusal("%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 1\n"),
@@ -248,7 +258,8 @@ TEST_CASE("a graph can be made of edges in memory", "[graph]") {
   const std::vector<Graph::Edge> heavy{{0, 1, 3e38f}, {1, 0, 3e38f}};
   CHECK(contains(message_of<InvalidArgument>(
                      [&] { static_cast<void>(Graph::from_edges(heavy, 2, {.weighted = true})); }),
-                 "add up to more than a float holds"));
+                 "the list of edges: the weights of the duplicate edges between '0' and '1' add up "
+                 "to more than a float can hold"));
 }
 
 TEST_CASE("edges can be taken out of a graph", "[graph]") {

@@ -32,6 +32,10 @@ node2vec --input adjacency --input-format adjacency --num-walks 1 --walk-length 
 refused 'other: line 1, column .*--input-format adjacency' $walk --input other
 refused 'weighted does not go with --input-format adjacency' $walk --input adjacency --input-format adjacency --weighted
 refused 'input-format' $walk --input adjacency --input-format list
+printf ' %%%%matrixmarket matrix coordinate real general\n3 3 1\n1 2 5\n' >market
+$walk --input market 2>err
+grep '^market: 2 nodes, 1 edge, ' err
+refused "input-format adjacency has no effect on 'market', a Matrix Market file" $walk --input market --input-format adjacency
 
 # Tables
 printf 'source,target\na,b\nb,c\n' >table.csv
@@ -46,6 +50,12 @@ $walk --input gephi.csv --weighted --directed --header 2>err
 grep '^gephi.csv: 3 nodes, 3 edges, 1 line without an edge$' err
 $walk --input gephi.csv --weighted --header 2>err
 grep '^gephi.csv: 3 nodes, 2 edges, 1 line without an edge; directed edges lead both ways without --directed$' err
+printf 'weight,foo,bar\n5,1,2\n' >places.csv
+$walk --input places.csv --weighted --header 2>err
+grep "^places.csv: 2 nodes, 1 edge, 1 line without an edge; columns 'foo' and 'bar' are taken as the nodes$" err
+test "$(nodes)" = '1 2 '
+printf '10 20\n20 30\n' >numbers
+refused "numbers: line 1, column 1: .*got '10 20' (.*leave --header out" $walk --input numbers --header
 
 # Counts
 printf '# x\n\na b 1\nb a 2\nc c 1\nd e 0\n' >counted
@@ -70,6 +80,9 @@ bad() { # MESSAGE TEXT [OPTION...]
 bad 'line 1, column 5: .*1,5.*the decimal sign is a point' 'a b 1,5\nb c 2\n' --weighted
 bad 'line 1, column 5: .*1,5.*the decimal sign is a point' 'a b 1,5\nb c 2,5\n'
 bad 'line 1, column 3: expected a node, got an empty field' 'a,,1\nb,c,2\n'
+bad 'line 1, column 5: expected a weight that a float can hold.*1e-46' '1 2 1e-46\n' --weighted
+bad "the weights of the duplicate edges between '1' and '2' add up" '1 2 3e38\n1 2 3e38\n' --weighted
+bad "line 1, column 1: .*the header '// hi' (comments begin with # or %" '// hi\n1 2\n2 3\n'
 bad 'line 1, column 4: .*tr ' '1 2\r2 3\r3 1\r'
 bad 'line 3, column 4: .*separated by commas as in the first lines' 'a,b\nb,c\nc d\n'
 bad 'line 1, column 1: .*in GraphML.*nx.read_graphml' '<?xml version="1.0"?>\n<graphml></graphml>\n'

@@ -100,7 +100,7 @@ class Graph {
   std::uint64_t entry_count() const noexcept { return data_.rows.neighbours.size(); }
   /// Returns the report on the input and the parts that were left out, for this graph or the one
   /// that it is a part of.
-  Report report() const noexcept { return data_.report; }
+  Report report() const { return data_.report; }
   bool is_directed() const noexcept { return data_.rows.directed; }
   bool is_weighted() const noexcept { return data_.rows.weighted; }
 

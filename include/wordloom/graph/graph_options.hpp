@@ -27,7 +27,8 @@ struct GraphOptions {
   /// The treatment of a header: a first line with the names of the columns.
   enum class Header {
     refuse,   ///< a line that looks like a header is an error
-    present,  ///< the first line is one: it says which columns hold the nodes and the weight
+    present,  ///< the first line is one: it says which columns hold the nodes and the weight; if
+              ///< no name says it, Graph::Report::assumed_columns does
     absent    ///< the first line is an edge, whatever it looks like
   };
 
@@ -80,6 +81,9 @@ struct GraphReport {
   bool has_unread_columns = false;
   /// True if an undirected graph was made of edges that a column calls directed.
   bool ignores_directions = false;
+  /// A clause that says which columns are taken as the nodes, if a header has no usual names for
+  /// them: "columns 'a' and 'b' are taken as the nodes".
+  std::string assumed_columns = {};
 
   /// Returns the name of `delimiter` for messages, in the plural: "tabs".
   std::string delimiter_name() const;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/detail/text_fields.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
@@ -100,13 +101,15 @@ std::optional<BadLine> for_each_quoted(std::string_view line, char delimiter, st
         scratch += line[at], at += line[at] == '"' ? std::size_t{2} : std::size_t{1};
       if (at == line.size())
         return BadLine{"a closing quotation mark in the same line",
-                       "the end of the line (write a quotation mark within a name as \"\"\"\")",
+                       "the end of the line (within a name in quotation marks, write a quotation "
+                       "mark as \"\")",
                        at + 1};
       for (++at; at < line.size() && !separates(line[at]);)
         if (!is_white_space(line[at++]))
-          return BadLine{
-              "the end of a field after its closing quotation mark",
-              shown(line.substr(at - 1)) + " (write a quotation mark within a name as \"\")", at};
+          return BadLine{"the end of a field after its closing quotation mark",
+                         shown(line.substr(at - 1)) +
+                             " (within a name in quotation marks, write a quotation mark as \"\")",
+                         at};
       use(count++, first, std::string_view(scratch).substr(kept));
     } else {
       // The data of an edge in NetworkX's format are one field.
@@ -215,19 +218,27 @@ inline std::optional<double> weight_in(std::string_view text) {
   return number_in<double>(text);
 }
 
-/// Returns the weight in the data of an edge in NetworkX's format, {'weight': 1.5, ...}.
-inline std::optional<double> weight_in_dictionary(std::string_view text) {
+/// Returns the text of the weight in a third field: all of it, or the value in the data of an edge
+/// in NetworkX's format, {'weight': 1.5, ...}, empty if there is none.
+inline std::string_view weight_text(std::string_view field) {
+  if (!field.starts_with('{')) return field;
   for (const std::string_view key : {"'weight':", "\"weight\":"})
-    if (const std::size_t at = text.find(key); at != text.npos) {
-      text.remove_prefix(at + key.size());
-      return weight_in(trimmed_field(text.substr(0, text.find_first_of(",}"))));
+    if (const std::size_t at = field.find(key); at != field.npos) {
+      field.remove_prefix(at + key.size());
+      return trimmed_field(field.substr(0, field.find_first_of(",}")));
     }
-  return std::nullopt;
+  return {};
 }
 
 inline std::optional<double> Fields::weight() const {
-  if (count < 3 || fields[2].empty()) return std::nullopt;
-  return fields[2][0] == '{' ? weight_in_dictionary(fields[2]) : weight_in(fields[2]);
+  return count < 3 ? std::nullopt : weight_in(weight_text(fields[2]));
+}
+
+/// Returns whether a number is a weight that a float holds; one that would become 0 is not.
+inline bool is_weight(double number) noexcept {
+  const float weight = static_cast<float>(number);
+  return number >= 0 && is_finite(weight) &&
+         (magnitude_bits(weight) != 0 || magnitude_bits(number) == 0);
 }
 
 /// Returns whether a field is a number with a decimal comma, such as 1,5.

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
@@ -100,9 +99,8 @@ bool EdgeLines::read_usual(std::string_view line, NodeNumbers& numbers, EdgeList
   float weight = 1;
   if (options_.weighted) {
     const auto number = number_in<double>(fields[2]);
-    if (!number || !(*number >= 0)) return false;
+    if (!number || !is_weight(*number)) return false;
     weight = static_cast<float>(*number);
-    if (!is_finite(weight)) return false;
   } else if (count != layout_.first_columns || (count == 3 && !is_like_weight(fields[2]))) {
     return false;
   }
@@ -135,8 +133,7 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::read_any(std::string_view li
   float weight = 1;
   if (options_.weighted) {
     const auto number = fields.weight();
-    if (!number || !(*number >= 0) || !is_finite(static_cast<float>(*number)))
-      return bad_weight(line, fields);
+    if (!number || !is_weight(*number)) return bad_weight(line, fields);
     weight = static_cast<float>(*number);
   }
   if (fields.last != usual_columns_) {
@@ -252,6 +249,11 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::bad_weight(std::string_view 
   const auto expected = "a weight, a number from 0 on";
   if (fields.count < 3) return BadLine{expected, "the end of the line", line.size() + 1};
   const std::string_view field = fields.fields[2];
+  std::string_view number = weight_text(field);
+  if (number.starts_with('+')) number.remove_prefix(1);
+  if (is_number(number) && (number[0] == '.' || (number[0] >= '0' && number[0] <= '9')))
+    return BadLine{"a weight that a float can hold, 0 or from 1.4e-45 to 3.4e38", shown(field),
+                   fields.columns[2]};
   return BadLine{expected,
                  field.empty()
                      ? "an empty field"

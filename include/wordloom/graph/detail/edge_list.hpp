@@ -102,6 +102,7 @@ WORDLOOM_FUNCTION EdgeList EdgeListReader::read() {
   report.has_unread_columns |=
       !options_.weighted && std::find(layout_.roles.begin(), layout_.roles.end(),
                                       ColumnRole::weight) != layout_.roles.end();
+  report.assumed_columns = layout_.by_place;
   if (!market_) report.delimiter = layout_.delimiter;
   if (market_ && report.edges - mirrored != market_->edges)
     throw FormatError::at_line(path_, market_->lines, "as many edges as the file has",

@@ -28,11 +28,13 @@ bool is_header(const EdgeRows& rows, bool is_table);
 struct ColumnRoles {
   std::vector<ColumnRole> of_columns;
   const char* missing = nullptr;  // names the missing columns; null: none
+  const char* help = "";          // on what is missing, in brackets
+  std::string by_place = {};      // GraphReport::assumed_columns
 };
 
-/// Returns the content of each column by its name. Nodes and weights are recognized by usual names,
-/// in any order. If no names of nodes are recognized and there are two or three columns, these are
-/// source, target and weight.
+/// Returns the content of each column by its name. Nodes, weights and types are recognized by usual
+/// names, in any order. If no names of nodes are recognized and two columns with other names are
+/// left, these are the nodes; of three columns with other names, the third is the weight.
 ColumnRoles column_roles(const std::vector<std::string>& names, bool weighted);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -112,33 +114,75 @@ WORDLOOM_FUNCTION bool is_header(const EdgeRows& rows, bool is_table) {
   return has_numbers && others > 1;
 }
 
+/// Returns whether a name is a usual one of the column of sources (end 0) or targets (end 1).
+inline bool is_node_column(const std::string& name, std::size_t end) {
+  return std::any_of(std::begin(node_columns), std::end(node_columns),
+                     [&, lower = in_lower_case(name)](auto& pair) { return pair[end] == lower; });
+}
+
+/// Returns the nodes among the columns without a usual name for both of them, if it is clear which
+/// they are. `others`: the columns that are neither weights nor types and have names.
+inline std::optional<std::pair<std::size_t, std::size_t>> node_columns_by_place(
+    const std::vector<std::string>& names, const std::vector<std::size_t>& others) {
+  const auto is_end = [&](std::size_t i, std::size_t end) {
+    return is_node_column(names[others[i]], end);
+  };
+  if (others.size() < 2 || others.size() > 3) return std::nullopt;
+  if (others.size() == 3 && (is_end(1, 0) || is_end(2, 0) || is_end(2, 1))) return std::nullopt;
+  if ((is_end(0, 1) && !is_end(1, 1)) || (is_end(1, 0) && !is_end(0, 0)))
+    return std::pair(others[1], others[0]);
+  return std::pair(others[0], others[1]);
+}
+
 WORDLOOM_FUNCTION ColumnRoles column_roles(const std::vector<std::string>& names, bool weighted) {
   ColumnRoles result{std::vector(names.size(), ColumnRole::other)};
+  constexpr std::string_view weight_names[] = {"weight", "weights",        "w",
+                                               "value",  "combined_score", "score"};
+  auto& roles = result.of_columns;
   auto nodes = find_node_columns(names, std::size(node_columns));
   const bool is_known = nodes.has_value();
-  if (!nodes && (names.size() == 2 || names.size() == 3)) nodes = {0, 1};
+  std::optional<std::size_t> weight;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (nodes && (i == nodes->first || i == nodes->second)) continue;
+    const std::string name = in_lower_case(names[i]);
+    const bool is_weight = std::find(std::begin(weight_names), std::end(weight_names), name) !=
+                               std::end(weight_names) &&
+                           (names.size() > 2 || name != "w");  // v, w: two nodes
+    if (is_weight)
+      weight = weight.value_or(i);
+    else if (name == "type")
+      roles[i] = ColumnRole::type;
+    else if (!name.empty())
+      others.push_back(i);
+  }
+  const auto is_datum = [](const std::string& name) {
+    return weight_in(name).has_value() || name.starts_with('{');
+  };
+  if (!nodes && std::any_of(names.begin(), names.end(), is_datum)) {
+    result.missing = "a header, the names of the columns";
+    result.help =
+        " (it looks like an edge: if it is one, leave --header out; GraphOptions::header)";
+    return result;
+  }
+  if (!nodes && (others.size() < 3 || names.size() == 3))
+    nodes = node_columns_by_place(names, others);
   if (!nodes) {
     result.missing = "a header with the columns source and target, or from and to";
     return result;
   }
-  constexpr std::string_view weight_names[] = {"weight", "weights",        "w",
-                                               "value",  "combined_score", "score"};
-  auto& roles = result.of_columns;
+  if (!is_known) {
+    result.by_place = joined({"columns ", shown(names[nodes->first]), " and ",
+                              shown(names[nodes->second]), " are taken as the nodes"});
+    if (others.size() == 3) {
+      weight = others[2];
+      if (weighted) result.by_place += joined({", ", shown(names[*weight]), " as the weight"});
+    }
+  }
   roles[nodes->first] = ColumnRole::source;
   roles[nodes->second] = ColumnRole::target;
-  bool has_weight = false;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (roles[i] != ColumnRole::other) continue;
-    const std::string name = in_lower_case(names[i]);
-    const bool is_weight = is_known ? std::find(std::begin(weight_names), std::end(weight_names),
-                                                name) != std::end(weight_names)
-                                    : i == 2;
-    if (is_weight && !has_weight)
-      roles[i] = ColumnRole::weight, has_weight = true;
-    else if (name == "type" && is_known)
-      roles[i] = ColumnRole::type;
-  }
-  if (weighted && !has_weight) result.missing = "a column weight in the header";
+  if (weight) roles[*weight] = ColumnRole::weight;
+  if (weighted && !weight) result.missing = "a column weight in the header";
   return result;
 }
 

@@ -24,6 +24,7 @@ struct EdgeListLayout {
   char delimiter = GraphOptions::any_white_space;
   std::uint64_t header = 0;        // its line; 0: no header
   std::vector<ColumnRole> roles;   // [columns of the header]
+  std::string by_place;            // GraphReport::assumed_columns
   std::uint64_t first = 1;         // the line of the first edge
   std::size_t first_columns = 0;   // of the first edge
   bool has_whole_third = false;    // whether its third column is a whole number
@@ -265,7 +266,9 @@ WORDLOOM_FUNCTION EdgeListLayout FirstLines::layout() const {
   if (options_.header == GraphOptions::Header::present) {
     layout.header = lines_[0].number;
     auto roles = column_roles(rows[0], options_.weighted);
-    if (roles.missing != nullptr) refuse(lines_[0], {roles.missing, shown(lines_[0].text)});
+    if (roles.missing != nullptr)
+      refuse(lines_[0], {roles.missing, shown(lines_[0].text) + roles.help});
+    layout.by_place = std::move(roles.by_place);
     layout.roles = std::move(roles.of_columns);
     // R writes the names of rows in a column without a name.
     if (rows.size() > 1 && std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) {
@@ -278,9 +281,14 @@ WORDLOOM_FUNCTION EdgeListLayout FirstLines::layout() const {
                         lines_[0].text.find('"') != std::string_view::npos;
   if (options_.header == GraphOptions::Header::refuse &&
       options_.format == GraphOptions::Format::edges && is_header(rows, is_table))
-    refuse(lines_[0], {"an edge", joined({"the header ", shown(lines_[0].text),
-                                          " (--header reads its columns by their names, --no-header"
-                                          " takes it for an edge; GraphOptions::header)"})});
+    refuse(
+        lines_[0],
+        {"an edge",
+         joined({"the header ", shown(lines_[0].text),
+                 trimmed_field(lines_[0].text).starts_with("//") ? " (comments begin with # or %; "
+                                                                 : " (",
+                 "--header reads its columns by their names, --no-header takes it for an edge; "
+                 "GraphOptions::header)"})});
   layout.first_columns = rows[0].size();
   layout.has_whole_third = rows[0].size() == 3 && is_whole_number(rows[0][2]);
   if (options_.format == GraphOptions::Format::adjacency &&

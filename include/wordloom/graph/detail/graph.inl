@@ -97,6 +97,7 @@ WORDLOOM_FUNCTION void Graph::add(detail::EdgeList::Part& part, std::size_t i, W
 
 WORDLOOM_FUNCTION std::uint64_t Graph::hash_of(const GraphOptions& options) {
   detail::Hash hash;
+  hash.add(std::uint64_t{2});  // the version of the reading: a graph of another one is made again
   for (const bool option :
        {options.directed, options.weighted, options.self_loops, options.isolated_nodes,
         options.duplicate_edges == GraphOptions::Duplicates::merge})
@@ -110,7 +111,7 @@ WORDLOOM_FUNCTION std::uint64_t Graph::hash_of(const GraphOptions& options) {
 WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& options,
                                const detail::MessagePart& source) {
   const std::size_t threads = resolve_threads(options.threads);
-  const auto raw = detail::make_rows(list, options, threads);
+  const auto raw = detail::make_rows(list, options, threads, source);
   detail::GraphReport& report = data_.report;
   report = detail::count_edges(list, options);
   list.parts.clear();

@@ -39,7 +39,7 @@ struct GraphFileStart {
   std::uint64_t directed = 0, weighted = 0, simple = 0;
   std::uint64_t nodes = 0, entries = 0, edges = 0;
   std::uint64_t fingerprint = 0;
-  // The members of the report; the last two are one number.
+  // The members of the report; its text is the last section, if there is one.
   std::uint64_t read_edges = 0, merged_edges = 0, zero_weights = 0, dropped_self_loops = 0;
   std::uint64_t dropped_nodes = 0, lines_without_edge = 0, columns = 0;
   CorpusSource source = {};  // the edge list; its `vocabulary` is a hash of the options
@@ -66,7 +66,8 @@ WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const
   const GraphReport& report = graph.report;
   const auto columns = static_cast<unsigned char>(report.delimiter) +
                        (report.has_unread_columns ? std::uint64_t{256} : 0) +
-                       (report.ignores_directions ? std::uint64_t{512} : 0);
+                       (report.ignores_directions ? std::uint64_t{512} : 0) +
+                       (report.assumed_columns.empty() ? 0 : std::uint64_t{1024});
   writer.numbers(std::bit_cast<GraphFileStart::Numbers>(
       GraphFileStart{rows.directed, rows.weighted, rows.simple, rows.nodes(),
                      rows.neighbours.size(), rows.edges, graph.fingerprint, report.edges,
@@ -93,6 +94,7 @@ WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const
   writer.text(names);
   writer.numbers(ends);
   writer.numbers(graph.nodes.counts());
+  if (!report.assumed_columns.empty()) writer.text(report.assumed_columns);
   writer.commit();
 }
 
@@ -123,7 +125,8 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
                     start.lines_without_edge,
                     static_cast<char>(start.columns),
                     (start.columns & 256) != 0,
-                    (start.columns & 512) != 0};
+                    (start.columns & 512) != 0,
+                    {}};
     const std::uint64_t nodes = start.nodes, entries = start.entries;
     const auto array = [&]<class Number>(std::span<const Number>& values, std::uint64_t count) {
       const std::string_view bytes = reader->text();
@@ -158,6 +161,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
       words.push_back(names.substr(begin, end - begin));
     }
     const auto counts = reader->numbers();
+    if ((start.columns & 1024) != 0) graph.report.assumed_columns = reader->text();
     reader->end();
     if (words.size() != nodes || counts.size() != nodes ||
         (nodes > 0 ? ends.back() : 0) != names.size())

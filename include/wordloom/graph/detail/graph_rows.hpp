@@ -15,6 +15,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/core/words.hpp>
 #include <wordloom/graph/detail/edge_parts.hpp>
 #include <wordloom/graph/graph_options.hpp>
 
@@ -87,8 +88,11 @@ void for_each_row(const std::vector<std::uint64_t>& ends, std::size_t threads, W
 }
 
 /// Makes rows from edges: an undirected edge is an entry of both nodes, a self-loop of one. The
-/// result does not depend on the order of the edges or the number of threads.
-RowMemory make_rows(const EdgeList& list, const GraphOptions& options, std::size_t threads);
+/// result does not depend on the order of the edges or the number of threads. Throws
+/// InvalidArgument that names `source` and two nodes if the sum of the weights of their edges is
+/// too large.
+RowMemory make_rows(const EdgeList& list, const GraphOptions& options, std::size_t threads,
+                    const MessagePart& source);
 
 /// Returns the in-degree of each node; with weights, a number in proportion to the sum of the
 /// weights of the edges that lead to it, with a mean of 2^20.
@@ -109,7 +113,7 @@ using RowEntries = std::vector<std::pair<WordId, float>>;
 
 /// Sorts row [count] by node, and its weights [count or 0] of duplicates by size, so that sums do
 /// not depend on the order of the input. With `merge`, duplicates become one entry with the sum of
-/// their weights. Returns the number of entries that are left. Throws InvalidArgument.
+/// their weights. Returns the number of entries that are left; a sum may be infinite.
 inline std::size_t sort_row(std::span<WordId> row, std::span<float> weights, bool merge,
                             RowEntries& entries) {
   if (weights.empty()) {
@@ -128,15 +132,27 @@ inline std::size_t sort_row(std::span<WordId> row, std::span<float> weights, boo
       weight += static_cast<double>(entries[i].second);
     row[kept] = node;
     weights[kept] = static_cast<float>(weight);
-    if (!is_finite(weights[kept]))
-      throw InvalidArgument(
-          "the weights of duplicate edges add up to more than a float holds: scale the weights");
   }
   return kept;
 }
 
+/// Throws InvalidArgument if a sum of weights in the row of a node is more than a float holds.
+inline void check_sums(const EdgeList& list, std::size_t node, std::span<const WordId> row,
+                       std::span<const float> weights, const MessagePart& source) {
+  const auto bad =
+      std::find_if(weights.begin(), weights.end(), [](float sum) { return !is_finite(sum); });
+  if (bad == weights.end()) return;
+  const WordId other = row[static_cast<std::size_t>(bad - weights.begin())];
+  throw InvalidArgument{source,
+                        ": the weights of the duplicate edges between ",
+                        shown(list.names[node]),
+                        " and ",
+                        shown(list.names[other]),
+                        " add up to more than a float can hold, 3.4e38: scale the weights"};
+}
+
 WORDLOOM_FUNCTION RowMemory make_rows(const EdgeList& list, const GraphOptions& options,
-                                      std::size_t threads) {
+                                      std::size_t threads, const MessagePart& source) {
   const std::size_t nodes = list.names.size(), parts = list.parts.size();
   RowMemory raw;
   resize_for_random_reads(raw.ends, nodes);
@@ -170,7 +186,11 @@ WORDLOOM_FUNCTION RowMemory make_rows(const EdgeList& list, const GraphOptions& 
   const bool merge = options.duplicate_edges == GraphOptions::Duplicates::merge;
   std::vector<RowEntries> scratch(threads);
   for_each_row(raw.ends, threads, [&](std::size_t thread, std::size_t node) {
-    next[node] = sort_row(raw.row(node), raw.row_weights(node), merge, scratch[thread]);
+    const auto weights = raw.row_weights(node);
+    const std::size_t kept = sort_row(raw.row(node), weights, merge, scratch[thread]);
+    if (merge && kept < weights.size())
+      check_sums(list, node, raw.row(node), weights.first(kept), source);
+    next[node] = kept;
   });
   // Closes the gaps that merged entries left.
   std::uint64_t end = 0;

@@ -23,7 +23,8 @@ struct MatrixMarketHeader {
 };
 
 /// Returns the header of a file, or nothing for a file of another format. `begin`: its first lines.
-/// Throws FormatError with the line.
+/// The banner may have letters of any case, and white space before it. Throws FormatError with the
+/// line.
 std::optional<MatrixMarketHeader> read_matrix_market_header(const std::filesystem::path& path,
                                                             std::string_view begin, bool weighted);
 
@@ -32,10 +33,11 @@ std::optional<MatrixMarketHeader> read_matrix_market_header(const std::filesyste
 WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
     const std::filesystem::path& path, std::string_view begin, bool weighted) {
   constexpr std::uint64_t max_nodes = (std::numeric_limits<WordId>::max)() - 1;
-  constexpr std::string_view banner = "%%MatrixMarket";
-  if (!without_byte_order_mark(begin).starts_with(banner)) return std::nullopt;
+  constexpr std::string_view banner = "%%matrixmarket";
+  const std::string_view start = trimmed_field(without_byte_order_mark(begin));
+  if (in_lower_case(start.substr(0, banner.size())) != banner) return std::nullopt;
   MatrixMarketHeader header;
-  bool complete = false;
+  bool has_banner = false, complete = false;
   for_each_line(begin, [&](std::string_view line, std::uint64_t number) {
     if (complete) return;
     const auto refuse = [&](const std::string& expected) {
@@ -47,7 +49,9 @@ WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
           if (i < fields.size()) fields[i] = field;
         });
     header.lines = number;
-    if (number == 1) {
+    if (count == 0) return;
+    if (!has_banner) {
+      has_banner = true;
       for (std::string& field : fields) field = in_lower_case(field);
       const auto is_one_of = [](std::string_view field, auto... names) {
         return ((field == names) || ...);
@@ -62,7 +66,7 @@ WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
       header.symmetric = fields[4] == "symmetric";
       return;
     }
-    if (count == 0 || line[0] == '%') return;
+    if (fields[0].starts_with('%')) return;
     std::array<std::optional<std::uint64_t>, 3> sizes;
     for (std::size_t i = 0; i < 3; ++i) sizes[i] = number_in<std::uint64_t>(fields[i]);
     if (count != 3 || !sizes[0] || !sizes[1] || !sizes[2] || sizes[0] != sizes[1])
