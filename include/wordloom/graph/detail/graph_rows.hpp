@@ -142,12 +142,14 @@ inline void check_sums(const EdgeList& list, std::size_t node, std::span<const W
   const auto bad =
       std::find_if(weights.begin(), weights.end(), [](float sum) { return !is_finite(sum); });
   if (bad == weights.end()) return;
-  const WordId other = row[static_cast<std::size_t>(bad - weights.begin())];
+  // The same order in both rows of an undirected edge.
+  const auto [first, second] =
+      std::minmax<std::size_t>({node, row[static_cast<std::size_t>(bad - weights.begin())]});
   throw InvalidArgument{source,
                         ": the weights of the duplicate edges between ",
-                        shown(list.names[node]),
+                        shown(list.names[first]),
                         " and ",
-                        shown(list.names[other]),
+                        shown(list.names[second]),
                         " add up to more than a float can hold, 3.4e38: scale the weights"};
 }
 
