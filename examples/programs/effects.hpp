@@ -99,13 +99,10 @@ inline void require_effects_on_method(const TrainingOptions& options) {
       "without --maxn (6 in fastText)");
 }
 
-/// Refuses vectors in a file whose name promises another format, for which readers would take it.
+/// Refuses vectors in a file whose name promises a format that was not asked for.
 inline void refuse_foreign_ending(const TrainingOptions& options) {
-  using Format = wordloom::VectorFormat;
   const std::filesystem::path path(options.output);
-  const Format format = output_format(options);
-  if ((path.extension() == ".npy" && format != Format::npy) ||
-      (path.extension() == ".tsv" && format != Format::projector_tsv))
+  if (options.format.empty() && (path.extension() == ".npy" || path.extension() == ".tsv"))
     throw wordloom::InvalidArgument("--output '" + options.output +
                                     "' is named like another format: give --format " +
                                     path.extension().string().substr(1) + ", or another name");

@@ -88,6 +88,12 @@ inline std::optional<NamedIdentity> identity(const NamedFile& file) {
 
 #endif
 
+[[noreturn]] inline void refuse_two_readers(const NamedFile& file, const NamedFile& other) {
+  throw wordloom::InvalidArgument(file.option + " '" + file.path.string() + "' and " +
+                                  other.option + " '" + other.path.string() +
+                                  "' are one stream, which can be read once: give a file");
+}
+
 /// Throws InvalidArgument if a file that is written is also another one of `files`, or if two of
 /// them are read from one stream. A stream may be read and written, such as a terminal or a socket.
 inline void require_distinct(const std::vector<NamedFile>& files) {
@@ -95,9 +101,7 @@ inline void require_distinct(const std::vector<NamedFile>& files) {
   const NamedFile* standard_input = nullptr;
   for (const NamedFile& file : files) {
     if (file.path == "-" && !file.is_written) {
-      if (standard_input != nullptr)
-        throw wordloom::InvalidArgument(file.option + " and " + standard_input->option +
-                                        " are both standard input, which can be read once");
+      if (standard_input != nullptr) refuse_two_readers(file, *standard_input);
       standard_input = &file;
     }
     const auto key = file.path.empty() ? std::nullopt : identity(file);
@@ -106,10 +110,7 @@ inline void require_distinct(const std::vector<NamedFile>& files) {
       // A named pipe may be written again for each of its readers.
       const auto [entry, is_new] = streams_read.emplace(key->identity, &file);
       const NamedFile& other = *entry->second;
-      if (!is_new && key->is_open_here)
-        throw wordloom::InvalidArgument(file.option + " '" + file.path.string() + "' and " +
-                                        other.option + " '" + other.path.string() +
-                                        "' are one stream, which can be read once: give a file");
+      if (!is_new && key->is_open_here) refuse_two_readers(file, other);
       continue;
     }
     const auto [entry, is_new] = seen.emplace(key->identity, &file);

@@ -22,9 +22,9 @@ refused 'format has no effect with --classes' word2vec -train data.txt -output c
 refused 'output - and --json both write to standard output' word2vec -train data.txt -output - --json
 refused 'output - and --evaluate-... both write' word2vec -train data.txt -output - --evaluate-analogy "$CORPUS/analogies"
 refused 'output - and --json both write' node2vec --input graph/karate.edgelist --output - --json
-refused 'train and --read-vocab are both standard input' word2vec -train - -read-vocab - -output v <data.txt
+refused "read-vocab '-' and --train '-' are one stream" word2vec -train - -read-vocab - -output v <data.txt
 refused 'v.npy. is named like another format: give --format npy' word2vec -train data.txt -output v.npy
-refused 'v.tsv. is named like another format: give --format tsv' word2vec -train data.txt -output v.tsv --format glove
+refused 'v.tsv. is named like another format: give --format tsv' word2vec -train data.txt -output v.tsv
 refused 'only-walks trains no vectors' node2vec --input graph/karate.edgelist --only-walks --output walks --json
 
 # gensim.scripts.word2vec_standalone.
