@@ -142,7 +142,7 @@ inline void check_sums(const EdgeList& list, std::size_t node, std::span<const W
   const auto bad =
       std::find_if(weights.begin(), weights.end(), [](float sum) { return !is_finite(sum); });
   if (bad == weights.end()) return;
-  // The same order in both rows of an undirected edge.
+  // One order for both rows of an undirected edge.
   const auto [first, second] =
       std::minmax<std::size_t>({node, row[static_cast<std::size_t>(bad - weights.begin())]});
   throw InvalidArgument{source,
