@@ -99,7 +99,7 @@ inline void require_effects_on_method(const TrainingOptions& options) {
       "without --maxn (6 in fastText)");
 }
 
-/// Refuses vectors in a file whose name promises a format that was not asked for.
+/// Refuses a name of the output with the ending of a format that was not chosen.
 inline void refuse_foreign_ending(const TrainingOptions& options) {
   const std::filesystem::path path(options.output);
   if (options.format.empty() && (path.extension() == ".npy" || path.extension() == ".tsv"))
@@ -108,8 +108,8 @@ inline void refuse_foreign_ending(const TrainingOptions& options) {
                                     path.extension().string().substr(1) + ", or another name");
 }
 
-/// Refuses vectors on standard output beside other results there. `prints_scores`: whether scores
-/// are asked for.
+/// Refuses vectors on standard output beside JSON or scores there. `prints_scores`: whether the
+/// program prints scores.
 inline void refuse_two_on_stdout(const TrainingOptions& options, bool prints_scores) {
   if (options.output == "-" && (options.json || prints_scores))
     throw wordloom::InvalidArgument(std::string("--output - and ") +

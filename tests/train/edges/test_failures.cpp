@@ -159,7 +159,7 @@ TEST_CASE("a checkpoint of another corpus of as many words is refused", "[checkp
   CHECK(detail::Checkpoint::load(folder / "state").corpus == 7);
   DotTrainer rest(small());
   CHECK_THROWS_WITH(rest.resume(Fingerprinted{corpus, 8}, vocabulary, folder / "state"),
-                    Catch::Contains("(fingerprint): 7, not 8"));
+                    Catch::Contains("options that make its sentences (fingerprint): 7, not 8"));
   rest.resume(Fingerprinted{corpus, 7}, vocabulary, folder / "state");
   CHECK(rest.report().tokens == 3 * corpus.token_count());
 }
