@@ -61,10 +61,10 @@ VECTO = {"ws-similarity": Score("WS-353, similarity", "similarity",
             for name, group in GROUPS.items()},
          **{name: Score(f"LRCos, Google, {name}", "lrcos", f"LRCos google, unknown wrong/{name}",
                         "vecto") for name in ("semantic", "syntactic")}}
-SUBSTITUTE = ("enwiki2015-text8style.txt stands for text8: 100 MB of Wikipedia of 2015, made by the rules of"
+SUBSTITUTE = ("enwiki2015-text8style.txt replaces text8: 100 MB of Wikipedia of 2015, made by the rules of"
               " text8 (67,896 words that occur 5 times; text8 has 71,291): levels may differ, relations of"
               " methods should not.")
-SENTENCES = ("enwiki2015-sentences.txt in lower case stands for the 1 Billion Word Benchmark: 36.5 million"
+SENTENCES = ("enwiki2015-sentences.txt in lower case replaces the 1 Billion Word Benchmark: 36.5 million"
              " words of Wikipedia in sentences.")
 ONE_THREAD = "One thread of a CPU: the paper's threads and GPUs race for rows, which one thread does not."
 

@@ -172,7 +172,7 @@ inline bool are_text_rows(std::string_view rows, std::size_t columns) {
 
 /// Returns whether a first line has numbers between tabs and no word, and the words of
 /// projector_tsv are in a file beside it.
-inline bool is_beside_words(const std::filesystem::path& path, std::string_view line) {
+inline bool has_words_beside(const std::filesystem::path& path, std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   std::size_t begin = 0, end = line.find('\t');
   if (end == line.npos) return false;
@@ -193,7 +193,7 @@ WORDLOOM_FUNCTION VectorFormat format_of(const InputFile& file) {
   if (without_gz(file.path()).extension() == ".tsv") return VectorFormat::projector_tsv;
   const std::size_t end = text.find('\n');
   const auto header = header_in(text.substr(0, end));
-  if (is_beside_words(file.path(), text.substr(0, end))) return VectorFormat::projector_tsv;
+  if (has_words_beside(file.path(), text.substr(0, end))) return VectorFormat::projector_tsv;
   if (!header || end == text.npos) return VectorFormat::glove_text;
   return are_text_rows(text.substr(end + 1), header->second) ? VectorFormat::word2vec_text
                                                              : VectorFormat::word2vec_binary;
