@@ -175,10 +175,12 @@ inline void declare_randomness(CLI::App& app, TrainingOptions& options, const Al
 inline void declare_method(CLI::App& app, TrainingOptions& options) {
   auto& p = options.parameters;
   app.add_option("--sampler", options.sampler,
-                 names<wordloom::Policies::Samplers, wordloom::Policies::ColumnSamplers>(" | ") +
+                 names<wordloom::Policies::Samplers, wordloom::Policies::StratumSamplers,
+                       wordloom::Policies::ColumnSamplers>(" | ") +
                      ". With -fixed at the end (shared-fixed): windows of always ceil(W / 2) "
                      "words on each side. Without: shared, or cbow with --cbow 1")
-      ->check(registered<wordloom::Policies::Samplers, wordloom::Policies::ColumnSamplers>)
+      ->check(registered<wordloom::Policies::Samplers, wordloom::Policies::StratumSamplers,
+                         wordloom::Policies::ColumnSamplers>)
       ->group(heading::method);
   app.add_option("--kernel", options.kernel,
                  names<wordloom::Policies::Kernels, wordloom::Policies::RowKernels>(" | ") +
@@ -214,8 +216,24 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
          "--block-contexts", options.block_contexts,
          "Context words of a window of --sampler shared that have negatives of their own and are "
          "trained one after the other, as by hogwild; 0: all are scored before any is trained, "
-         "which takes less time and, in wide windows, overshoots")
+         "which takes less time and, in wide windows, overshoots. Of --sampler stratified: "
+         "contexts "
+         "of a word that share negatives, 0 = 10")
       ->check(whole_number)
+      ->group(heading::method);
+  app.add_option(
+         "--strata", options.strata,
+         "Strata of each matrix with --sampler stratified: a process needs one or more, and "
+         "uses a thread for each at most; 0 = 32, other numbers for few or very many words")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--episode", options.episode,
+                 "Words of all processes that --sampler stratified trains between two orders of "
+                 "the corpus, and in which a process sends one matrix; 0 = 64 for each word of the "
+                 "vocabulary, and at least 16 episodes in a run")
+      ->check(whole_number)
+      ->capture_default_str()
       ->group(heading::method);
   app.add_option("--hs", options.hs,
                  "1: hierarchical softmax, together with negatives unless --negative is 0")

@@ -45,22 +45,24 @@ inline bool shares_negatives(std::string_view sampler) {
 
 /// Returns whether a sampler of the host picks negatives from a pool (--negative-pool).
 inline bool has_pool(std::string_view sampler) {
-  return !sampler.starts_with("hogwild") && sampler != "uniform" &&
+  return !sampler.starts_with("hogwild") && sampler != "uniform" && sampler != "stratified" &&
          sampler.find("-hs") == sampler.npos;
 }
 
 /// Refuses options that have no effect on the chosen method.
 inline void require_effects_on_method(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
-  const bool columns = trains_columns(options), gpu = is_for_gpu(options.kernel);
+  const bool columns = trains_columns(options), strata = trains_strata(options),
+             gpu = is_for_gpu(options.kernel);
   const bool tree = sampler.find("-hs") != sampler.npos, negatives = !sampler.ends_with("-hs");
   const std::string with_sampler = options.system.empty() ? "with --sampler " + sampler
                                                           : "with --system " + options.system,
                     with_kernel = "with --kernel " + options.kernel;
   require_effect(options, {"--context-size", "--contexts"}, columns, "without --sampler uniform");
   require_effect(options, {"--block-contexts"},
-                 (sampler == "shared" || sampler.starts_with("shared-")) && !gpu,
+                 (sampler == "shared" || sampler.starts_with("shared-") || strata) && !gpu,
                  gpu ? with_kernel : with_sampler);
+  require_effect(options, {"--strata", "--episode"}, strata, "without --sampler stratified");
   require_effect(options, {"--cbow-gradient"}, is_cbow(sampler), "without --cbow 1");
   require_effect(options, {"--hs-sample"}, tree, "without --hs 1");
   require_effect(options, {"--negative-exponent"}, negatives, "without negatives");
@@ -71,8 +73,8 @@ inline void require_effects_on_method(const TrainingOptions& options) {
   const bool has_none = options.parameters.negative_pool == 0;
   require_effect(options, {"--negative-pool"}, has_pool(sampler) || has_none, with_sampler);
   require_effect(options, {"--negative-pool"}, !gpu || has_none, with_kernel);
-  require_effect(options, {"--private-rows"}, !columns || options.parameters.private_rows == 0,
-                 with_sampler);
+  require_effect(options, {"--private-rows"},
+                 !(columns || strata) || options.parameters.private_rows == 0, with_sampler);
   require_effect(options, {"--private-rows"},
                  options.optimizer == "sgd" || options.parameters.private_rows == 0,
                  "with --optimizer " + options.optimizer);
@@ -86,7 +88,8 @@ inline void require_effects_on_method(const TrainingOptions& options) {
   require_effect(options, sync, options.sync != "none", "without --sync mpi or nccl");
   require_effect(options, {"--sync-overlap", "--sync-timeout"}, options.sync != "none",
                  "without --sync mpi or nccl");
-  require_effect(options, sync, !columns, with_sampler);
+  require_effect(options, sync, !(columns || strata), with_sampler);
+  require_effect(options, {"--sync-overlap"}, !strata, with_sampler);
   require_effect(options, {"--sync-bytes-per-word"}, options.sync_options.interval == 0,
                  "beside --sync-interval: leave one out");
   require_effect(options, {"--sync-first-rows"},

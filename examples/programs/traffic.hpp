@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 #include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/train/progress.hpp>
 
 #include "cluster.hpp"
@@ -16,11 +17,13 @@
 inline std::string sync_format(const TrainingOptions& options, const Cluster& cluster) {
   using Format = wordloom::SyncOptions::Format;
   auto sync = sync_options_of(options);
-  if (!is_for_gpu(options.kernel) && !trains_columns(options))
+  if (!is_for_gpu(options.kernel) && !owns_rows(options))
     sync = wordloom::Allreduce<Cluster::Ranks, wordloom::SyncOptions::Rule>::with_format(
         sync, *cluster.ranks(), rule_of(options));
   else if (sync.format == Format::automatic)
-    sync.format = Format::fp32;
+    sync.format = trains_strata(options)
+                      ? wordloom::RowAllgather(*cluster.ranks(), sync.format).format()
+                      : Format::fp32;
   return std::ranges::find(wordloom::SyncOptions::formats, sync.format,
                            [](const auto& named) { return named.second; })
       ->first;

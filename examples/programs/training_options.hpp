@@ -28,6 +28,8 @@ struct TrainingOptions {
   std::string kernel = "fused", optimizer = "sgd";
   std::string cbow_gradient;  // empty: the sampler's
   std::optional<std::size_t> block_contexts;
+  std::size_t strata = 0;
+  std::uint64_t episode = 0;
   std::size_t context_size = 1024;
   std::string contexts;
   wordloom::SubwordOptions subwords = {.maxn = 0};
@@ -81,6 +83,15 @@ inline bool writes_model(const TrainingOptions& options) {
 
 inline bool trains_columns(const TrainingOptions& options) {
   return wordloom::Policies::ColumnSamplers::contains(options.sampler);
+}
+
+inline bool trains_strata(const TrainingOptions& options) {
+  return wordloom::Policies::StratumSamplers::contains(options.sampler);
+}
+
+/// Returns whether each process trains rows of its own and gives them to the others.
+inline bool owns_rows(const TrainingOptions& options) {
+  return trains_columns(options) || trains_strata(options);
 }
 
 /// Returns the name of a sampler in the registry. "-fixed" at its end means fixed windows.
@@ -179,6 +190,23 @@ inline void choose_method(TrainingOptions& options) {
     throw wordloom::InvalidArgument(
         "there is no --kernel '" + options.kernel + "' in this build, choose one of: " +
         wordloom::Policies::Kernels::names() + ", " + wordloom::Policies::RowKernels::names());
+}
+
+/// Throws InvalidArgument for options that samplers of strata exclude.
+inline void check_strata(const TrainingOptions& options) {
+  if (!trains_strata(options)) return;
+  const std::string sampler = "--sampler " + options.sampler;
+  if (options.optimizer != "sgd")
+    throw wordloom::InvalidArgument("--optimizer " + options.optimizer + " does not go with " +
+                                    sampler);
+  if (is_for_gpu(options.kernel))
+    throw wordloom::InvalidArgument("--kernel " + options.kernel + " does not train " + sampler +
+                                    ", choose " + wordloom::Policies::Kernels::names());
+  wordloom::check_parameter("--strata", options.strata, 0, 256);
+  if (options.sync_format != "auto" && options.sync_format != "fp32" &&
+      options.sync_format != "bf16" && options.sync_format != "8bit")
+    throw wordloom::InvalidArgument("--sync-format " + options.sync_format + " does not go with " +
+                                    sampler + ", choose fp32, bf16 or 8bit");
 }
 
 /// Throws InvalidArgument for options that an optimizer excludes if no columns are trained.
@@ -318,6 +346,7 @@ inline void check(const TrainingOptions& options) {
   }
   if (output_format(options) == wordloom::VectorFormat::model)
     throw wordloom::InvalidArgument("--format model can only be read: --save-model writes models");
+  check_strata(options);
   check_columns(options);
   check_subwords(options);
   check_row_kernel(options);

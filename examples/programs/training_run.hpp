@@ -135,7 +135,7 @@ inline void require_contexts(const wordloom::AnyCorpus& corpus,
                              Cluster& cluster, std::string_view cause) {
   if (vocabulary.size() < 2) return;
   wordloom::Shard own{.seed = options.parameters.seed};
-  if (!trains_columns(options)) {
+  if (!owns_rows(options)) {
     own.index = cluster.rank();
     own.count = cluster.size();
   }
@@ -170,6 +170,7 @@ inline void list_policies(const std::vector<std::string>& systems) {
     return [&names = all[what]]<class>(std::string_view name) { names.push_back(name); };
   };
   wordloom::Policies::Samplers::for_each(list("samplers"));
+  wordloom::Policies::StratumSamplers::for_each(list("samplers"));
   wordloom::Policies::ColumnSamplers::for_each(list("samplers"));
   wordloom::Policies::Kernels::for_each(list("kernels"));
   wordloom::Policies::RowKernels::for_each(list("kernels"));
@@ -181,7 +182,8 @@ inline void list_policies(const std::vector<std::string>& systems) {
 /// Returns the SyncPolicy of the processes that train together.
 inline wordloom::AnySync<> sync_of(const TrainingOptions& options, const Cluster& cluster) {
   if (!cluster.is_joined()) return {};
-  if (trains_columns(options)) return wordloom::RowAllgather(*cluster.ranks());
+  if (owns_rows(options))
+    return wordloom::RowAllgather(*cluster.ranks(), sync_options_of(options).format);
   return wordloom::Allreduce(*cluster.ranks(), sync_options_of(options), rule_of(options));
 }
 
@@ -200,6 +202,10 @@ inline wordloom::AnyTrainer make_trainer(const TrainingOptions& options, const C
   if (!options.cbow_gradient.empty()) trainer.sampler_parameter("gradient", options.cbow_gradient);
   if (options.block_contexts)
     trainer.sampler_parameter("block_contexts", std::to_string(*options.block_contexts));
+  if (trains_strata(options)) {
+    trainer.sampler_parameter("strata", std::to_string(options.strata));
+    trainer.sampler_parameter("episode", std::to_string(options.episode));
+  }
   if (options.char_cnn > 0) {
     trainer.sampler_parameter("filters", std::to_string(options.char_cnn));
     trainer.sampler_parameter("positions", std::to_string(options.char_cnn_positions));
@@ -233,7 +239,7 @@ inline void note_threads(const Program& program, const TrainingOptions& options,
 /// Prints a note to stderr if the checkpoint that is resumed is of other processes or threads.
 inline void note_team(const Program& program, const TrainingOptions& options,
                       const Cluster& cluster) {
-  if (!options.resume || options.quiet || !cluster.is_first() || trains_columns(options)) return;
+  if (!options.resume || options.quiet || !cluster.is_first() || owns_rows(options)) return;
   const auto team = wordloom::Checkpoint(options.checkpoint).team();
   const std::size_t threads =
       is_for_gpu(options.kernel) ? 1 : wordloom::resolve_threads(options.parameters.threads);
@@ -260,7 +266,7 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
                     program.counts);
   auto trainer = make_trainer(options, cluster);
   note_team(program, options, cluster);
-  bool is_noted = options.quiet || !cluster.is_first() || trains_columns(options) ||
+  bool is_noted = options.quiet || !cluster.is_first() || owns_rows(options) ||
                   !cluster.over_network() ||
                   options.sync_options.interval == wordloom::SyncOptions::epoch;
   trainer.on_progress(

@@ -83,7 +83,8 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
   return wordloom::rank_vocabulary(ranks, options.train, limits);
 }
 
-/// Returns the corpus of --train: each process reads its part, or all of it to train columns. Sets
+/// Returns the corpus of --train: each process reads its part, or all of it to train columns or
+/// strata. Sets
 /// `read` to the number of its words, unknown ones included.
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                 const wordloom::Vocabulary& vocabulary, std::uint64_t& read) {
@@ -93,7 +94,7 @@ wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
     read = corpus.words_read();
     return AnyCorpus(corpus);
   };
-  if (trains_columns(options)) {
+  if (owns_rows(options)) {
     if (options.stream) return counted(TextCorpus(options.train, vocabulary, reading));
     return counted(EncodedCorpus::from_text(options.train, vocabulary, reading));
   }

@@ -337,7 +337,7 @@ inline void check(Options& options) {
   // Li et al. 2019 drop rarer words; the other systems have word2vec's minimum.
   if (options.system == "w2v-cl" && !options.is_given("--min-count")) options.min_count = 50;
   choose_method(options);
-  if (options.train.find("%r") != options.train.npos && trains_columns(options) &&
+  if (options.train.find("%r") != options.train.npos && owns_rows(options) &&
       options.sync != "none")
     throw wordloom::InvalidArgument("--sampler " + options.sampler +
                                     " needs the whole text in each process: give a --train without "

@@ -11,9 +11,9 @@
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Returns a trainer of this sampler and this kernel, by their names: make_trainer("grouped",
-/// "fused", {.dimension = 128}). Samplers are those of Samplers, ColumnSamplers (with a corpus of
-/// sentences) and, with the kernel gemm, PublishedSamplers; kernels those of Kernels and, for one
-/// process and RowSamplers, RowKernels. Kernels for GPUs have no names here.
+/// "fused", {.dimension = 128}). Samplers are those of Samplers, StratumSamplers, ColumnSamplers
+/// (with a corpus of sentences) and, with the kernel gemm, PublishedSamplers; kernels those of
+/// Kernels and, for one process and RowSamplers, RowKernels. Kernels for GPUs have no names here.
 ///
 /// Throws InvalidArgument for a name that does not exist, with those that do; for names that do not
 /// go together; and as the constructors of Trainer do.
@@ -54,6 +54,8 @@ inline void require_match(const Method& method, std::string_view kernel) {
     require(kernel == "gemm", joined({"the sampler ", sampler}), "the kernel gemm", kernel);
     require(sgd, joined({"the sampler ", sampler}), "the optimizer sgd", options.optimizer);
   }
+  if (Policies::StratumSamplers::contains(sampler))
+    require(sgd, joined({"the sampler ", sampler}), "the optimizer sgd", options.optimizer);
   if (Policies::RowKernels::contains(kernel)) {
     const std::string what = joined({"the kernel ", kernel});
     require(Policies::RowSamplers::contains(sampler), what,
@@ -114,12 +116,13 @@ inline AnyTrainer make_trainer(std::string_view sampler, std::string_view kernel
     if (sampler == name || kernel == name)
       throw InvalidArgument{name, " needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)"};
 #endif
-  const bool columns = Policies::ColumnSamplers::contains(sampler);
-  require_name(columns || Policies::Samplers::contains(sampler) ||
+  const bool columns = Policies::ColumnSamplers::contains(sampler),
+             strata = Policies::StratumSamplers::contains(sampler);
+  require_name(columns || strata || Policies::Samplers::contains(sampler) ||
                    Policies::PublishedSamplers::contains(sampler),
                "sampler", sampler,
-               Policies::Samplers::names() + ", " + Policies::ColumnSamplers::names() + ", " +
-                   Policies::PublishedSamplers::names());
+               Policies::Samplers::names() + ", " + Policies::StratumSamplers::names() + ", " +
+                   Policies::ColumnSamplers::names() + ", " + Policies::PublishedSamplers::names());
   require_name(Policies::Kernels::contains(kernel) || Policies::RowKernels::contains(kernel),
                "kernel", kernel, Policies::Kernels::names() + ", " + Policies::RowKernels::names());
   require_name(Policies::Optimizers::contains(options.optimizer), "optimizer", options.optimizer,
@@ -149,6 +152,10 @@ inline AnyTrainer make_trainer(std::string_view sampler, std::string_view kernel
       return;
     }
     if constexpr (is_plain) {
+      if (strata) {
+        trainer = trainer_from<Policies::StratumSamplers>(method, chosen);
+        return;
+      }
       if (options.subwords.maxn > 0) {
         trainer = trainer_from<Policies::SubwordSamplers>(method, chosen);
         return;

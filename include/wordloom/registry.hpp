@@ -15,6 +15,7 @@
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/indexed_context.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
+#include <wordloom/sampler/stratified_pairs.hpp>
 #include <wordloom/sampler/subwords.hpp>
 #include <wordloom/systems.hpp>  // the kernels and the other samplers
 
@@ -102,6 +103,9 @@ struct Policies {
 
   /// Samplers that train the columns of a WordContextMatrix.
   using ColumnSamplers = Registry<Named<"uniform", UniformMatrix>>;
+
+  /// Samplers that train by strata, for all kernels of Kernels.
+  using StratumSamplers = Registry<Named<"stratified", StratifiedPairs>>;
 
   /// Optimizers of WithOptimizer; `sgd` is equivalent to kernels without it.
   using Optimizers =

@@ -8,6 +8,8 @@ using namespace wordloom;
 
 template AnyTrainer detail::trainer_from<Policies::Samplers>(const detail::Method&,
                                                              const DotKernel&);
+template AnyTrainer detail::trainer_from<Policies::StratumSamplers>(const detail::Method&,
+                                                                    const DotKernel&);
 template AnyTrainer detail::trainer_from<Policies::SubwordSamplers>(const detail::Method&,
                                                                     const DotKernel&);
 template AnyTrainer detail::trainer_from<Policies::RowSamplers>(const detail::Method&,

@@ -12,6 +12,8 @@ using Decoupled = Registry<Named<"decoupled", DecoupledMinibatch>>;
 
 template AnyTrainer detail::trainer_from<Policies::Samplers>(const detail::Method&,
                                                              const GemmKernel&);
+template AnyTrainer detail::trainer_from<Policies::StratumSamplers>(const detail::Method&,
+                                                                    const GemmKernel&);
 template AnyTrainer detail::trainer_from<Policies::SubwordSamplers>(const detail::Method&,
                                                                     const GemmKernel&);
 template AnyTrainer detail::trainer_from<Indexed>(const detail::Method&, const GemmKernel&);

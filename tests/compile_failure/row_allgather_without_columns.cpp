@@ -1,4 +1,4 @@
-// expect: RowAllgather is for samplers that train columns, as UniformMatrix
+// expect: RowAllgather is for samplers that train columns or strata
 
 #include <wordloom/sampler/uniform_matrix.hpp>
 #include <wordloom/sync/row_allgather.hpp>

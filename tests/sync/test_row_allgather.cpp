@@ -345,6 +345,6 @@ TEST_CASE("ranks that train columns need a policy that shares rows", "[sync]") {
   });
   for (const std::string& message : messages)
     CHECK(message ==
-          "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
+          "ranks that train columns or strata need the SyncPolicy RowAllgather: this one has no "
           "share_rows(replica, side, first, last)");
 }

@@ -110,7 +110,8 @@ TEST_CASE("a trainer of columns takes sentences, and any number of threads", "[t
 TEST_CASE("names that do not exist are refused with those that do", "[trainer]") {
   CHECK(refusal("skipgram", "fused") ==
         "there is no sampler 'skipgram', choose one of: " + Policies::Samplers::names() + ", " +
-            Policies::ColumnSamplers::names() + ", " + Policies::PublishedSamplers::names());
+            Policies::StratumSamplers::names() + ", " + Policies::ColumnSamplers::names() + ", " +
+            Policies::PublishedSamplers::names());
   CHECK(refusal("shared", "fast") ==
         "there is no kernel 'fast', choose one of: " + Policies::Kernels::names() + ", " +
             Policies::RowKernels::names());
@@ -235,7 +236,7 @@ TEST_CASE("ranks synchronise a trainer that names choose by the policy of its sa
         [&] { ThreadRanks::run(2, [&](ThreadRanks& ranks) { fit(sampler, sync_of(ranks)); }); });
   };
   CHECK(refused("uniform", [](ThreadRanks& ranks) { return Allreduce(ranks); }) ==
-        "ranks that train columns need the SyncPolicy RowAllgather");
+        "ranks that train columns or strata need the SyncPolicy RowAllgather");
   CHECK(refused("shared", [](ThreadRanks& ranks) { return RowAllgather(ranks); }) ==
-        "the SyncPolicy RowAllgather is for samplers that train columns");
+        "the SyncPolicy RowAllgather is for samplers that train columns or strata");
 }

@@ -116,6 +116,16 @@ inline constexpr bool has_two_steps = requires {
   requires S::two_steps;
 };
 
+/// True for a sampler that trains blocks of pairs by strata.
+template <class S>
+inline constexpr bool is_by_strata = requires {
+  requires S::by_strata;
+};
+
+/// True for samplers whose ranks change rows of their own, which they give to others.
+template <class S>
+inline constexpr bool owns_rows = has_two_steps<S> || is_by_strata<S>;
+
 /// Returns whether a run takes sentences of which words were dropped.
 template <class Run>
 constexpr bool subsamples() {

@@ -6,8 +6,10 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/types.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
 #include <wordloom/sync/concept.hpp>
@@ -15,6 +17,14 @@
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
+
+/// A SyncPolicy for training by strata.
+template <class P>
+concept PassesRows = requires(P& sync) {
+  &P::pass_rows;
+  &P::gather_rows;
+  &P::exchange;
+};
 
 /// A SyncPolicy behind AnySync.
 template <class Replica>
@@ -30,6 +40,11 @@ struct ErasedSync {
   virtual void fail(const std::string& cause) = 0;
   virtual void share_rows(Replica& replica, Model::Side side, std::size_t first,
                           std::size_t last) = 0;
+  virtual std::vector<std::string> exchange(std::vector<std::string> to) = 0;
+  virtual void pass_rows(Replica& replica, Model::Side side, std::span<const RowId> given,
+                         std::span<const RowId> taken) = 0;
+  virtual void gather_rows(Replica& replica, Model::Side side, std::span<const RowId> rows,
+                           std::span<const std::uint64_t> first) = 0;
 
   const bool shares_rows;  // instead of changes
 };
@@ -53,6 +68,22 @@ struct ErasedSyncOf final : ErasedSync<Replica> {
                   [[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t last) override {
     if constexpr (detail::shares_rows<Sync>) sync.share_rows(replica, side, first, last);
   }
+  std::vector<std::string> exchange([[maybe_unused]] std::vector<std::string> to) override {
+    if constexpr (PassesRows<Sync>)
+      return sync.exchange(std::move(to));
+    else
+      throw InvalidArgument("training by strata needs the SyncPolicy RowAllgather");
+  }
+  void pass_rows([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
+                 [[maybe_unused]] std::span<const RowId> given,
+                 [[maybe_unused]] std::span<const RowId> taken) override {
+    if constexpr (PassesRows<Sync>) sync.pass_rows(replica, side, given, taken);
+  }
+  void gather_rows([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
+                   [[maybe_unused]] std::span<const RowId> rows,
+                   [[maybe_unused]] std::span<const std::uint64_t> first) override {
+    if constexpr (PassesRows<Sync>) sync.gather_rows(replica, side, rows, first);
+  }
 
   Sync sync;
 };
@@ -62,8 +93,8 @@ struct ErasedSyncOf final : ErasedSync<Replica> {
 /// A SyncPolicy that is chosen at run time, NoSync by default: one trainer serves one process and
 /// several. Costs an indirect call for each tick. Copies share the policy.
 ///
-/// `of_columns`: true for samplers that train columns, whose policies, such as RowAllgather, share
-/// rows. A trainer knows that when it is compiled.
+/// `of_columns`: true for samplers that train columns or strata, whose policies, such as
+/// RowAllgather, share rows. A trainer knows that when it is compiled.
 template <class ReplicaType = Model, bool of_columns = false>
 class AnySync {
  public:
@@ -81,9 +112,10 @@ class AnySync {
   /// Throws InvalidArgument for a policy of several ranks that is for the other kind of samplers.
   std::uint64_t start(Replica& replica, RankInfo& run) {
     if (size() > 1 && policy_->shares_rows != of_columns)
-      throw InvalidArgument(of_columns
-                                ? "ranks that train columns need the SyncPolicy RowAllgather"
-                                : "the SyncPolicy RowAllgather is for samplers that train columns");
+      throw InvalidArgument(
+          of_columns ? "ranks that train columns or strata need the SyncPolicy RowAllgather"
+                     : "the SyncPolicy RowAllgather is for samplers that train columns "
+                       "or strata");
     return policy_->start(replica, run);
   }
   RankInfo::Signal tick(Replica& replica, double progress, RankInfo::Signal request) {
@@ -96,6 +128,17 @@ class AnySync {
   void fail(const std::string& cause) { policy_->fail(cause); }
   void share_rows(Replica& replica, Model::Side side, std::size_t first, std::size_t last) {
     policy_->share_rows(replica, side, first, last);
+  }
+  std::vector<std::string> exchange(std::vector<std::string> to) {
+    return policy_->exchange(std::move(to));
+  }
+  void pass_rows(Replica& replica, Model::Side side, std::span<const RowId> given,
+                 std::span<const RowId> taken) {
+    policy_->pass_rows(replica, side, given, taken);
+  }
+  void gather_rows(Replica& replica, Model::Side side, std::span<const RowId> rows,
+                   std::span<const std::uint64_t> first) {
+    policy_->gather_rows(replica, side, rows, first);
   }
 
  private:

@@ -6,16 +6,21 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/types.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/concept.hpp>
+#include <wordloom/sync/detail/passed_rows.hpp>
 #include <wordloom/sync/shared_matrix.hpp>
+#include <wordloom/sync/sync_options.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -23,6 +28,10 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// (UniformMatrix): in each step a rank changes only its own range of rows, and then sends these
 /// rows to all ranks. N ranks train exactly the model that one rank trains. Each rank needs the
 /// whole corpus.
+///
+/// For samplers that train by strata (StratifiedPairs) it passes rows from rank to rank instead,
+/// which have the current values of their own rows only until a checkpoint or the end of training.
+/// N ranks train the model of one if rows travel as fp32.
 ///
 /// The state of an optimizer is not sent in each step: until a checkpoint or the end of training, a
 /// rank has the current state of its own rows only. `Replica` is a Model, or the Replica of a
@@ -36,10 +45,25 @@ class RowAllgather {
   /// called, and the replicas would differ.
   static constexpr bool shares_rows = true;
 
-  explicit RowAllgather(Ranks ranks) : ranks_(std::move(ranks)) {}
+  /// `format`: of rows that are passed on: fp32, bf16 or bits8, rounded at random so that the mean
+  /// of the values does not change; automatic is bits8 if ranks are on several machines, else fp32.
+  /// Rows of columns travel as fp32. Throws InvalidArgument for another format.
+  explicit RowAllgather(Ranks ranks, SyncOptions::Format format = SyncOptions::Format::automatic)
+      : ranks_(std::move(ranks)), format_(format) {
+    using Format = SyncOptions::Format;
+    if (format == Format::automatic) {
+      format_ = Format::fp32;
+      if constexpr (requires { ranks_.over_network(); })
+        if (ranks_.over_network()) format_ = Format::bits8;
+    } else if (format != Format::fp32 && format != Format::bf16 && format != Format::bits8) {
+      throw InvalidArgument("rows that ranks pass on travel as fp32, bf16 or 8bit");
+    }
+  }
 
   std::size_t rank() const noexcept { return ranks_.rank(); }
   std::size_t size() const noexcept { return ranks_.size(); }
+  /// Returns the format of rows that are passed on, which is not automatic.
+  SyncOptions::Format format() const noexcept { return format_; }
   /// Returns the number of bytes of its own rows that this rank has sent, counted once for all
   /// receivers.
   std::uint64_t bytes_sent() const noexcept { return bytes_; }
@@ -60,8 +84,9 @@ class RowAllgather {
       if (run.positions.resharded_at < 0 && run.positions.sync_state[1] != fingerprint())
         throw InvalidArgument("the checkpoint was written with another SyncPolicy");
     }
+    detail::agree(ranks_, "format of rows", static_cast<std::uint64_t>(format_));
     first_ = {};
-    bytes_ = 0;
+    bytes_ = passed_ = 0;
     return (std::numeric_limits<std::uint64_t>::max)();  // there is a tick after each column
   }
 
@@ -77,6 +102,54 @@ class RowAllgather {
     if (all[0] != 0 || all[rank() + 1] != last || last < first)
       throw InvalidArgument("the rows that ranks share must cover the matrix, in their order");
     gather_rows(matrix, all);
+  }
+
+  /// For training by strata: TextCollective::exchange. Throws InvalidArgument if the ranks lack it.
+  std::vector<std::string> exchange(std::vector<std::string> to) {
+    if constexpr (detail::HasExchange<Ranks>) {
+      for (std::size_t r = 0; r < to.size(); ++r)
+        if (r != rank()) bytes_ += to[r].size();
+      return ranks_.exchange(std::move(to));
+    } else {
+      throw InvalidArgument(
+          "these ranks cannot exchange text, which training by strata needs: use MpiRanks or "
+          "ThreadRanks");
+    }
+  }
+  /// Gives rows of a side to the rank before, and takes others from the rank behind; waits. The
+  /// first and the last rank are neighbours. Throws as exchange(), and SyncError if the rank behind
+  /// gives other rows.
+  void pass_rows(Replica& replica, Model::Side side, std::span<const RowId> given,
+                 std::span<const RowId> taken) {
+    if constexpr (std::is_same_v<Replica, Model>) {
+      RowMatrix& matrix = side == Model::Side::input ? replica.input : replica.output;
+      detail::PassedRows rows(format_, matrix.columns(), passed_++ * size() + rank());
+      std::vector<std::string> to(size());
+      for (const RowId row : given)
+        rows.append(matrix.row_data(row), to[(rank() + size() - 1) % size()]);
+      const auto from = exchange(std::move(to));
+      const std::string& text = from[(rank() + 1) % size()];
+      if (text.size() != taken.size() * rows.bytes())
+        throw SyncError("the rank behind has passed on other rows than this one needs");
+      for (std::size_t i = 0; i < taken.size(); ++i)
+        rows.read(text.data() + i * rows.bytes(), matrix.row_data(taken[i]));
+    }
+  }
+  /// Gives all ranks the rows of each: rows[first[r]] to rows[first[r + 1] - 1] of a side are those
+  /// of rank r.
+  void gather_rows(Replica& replica, Model::Side side, std::span<const RowId> rows,
+                   std::span<const std::uint64_t> first) {
+    if constexpr (std::is_same_v<Replica, Model>) {
+      RowMatrix& matrix = side == Model::Side::input ? replica.input : replica.output;
+      const std::size_t size = matrix.columns();
+      std::vector<float> packed(rows.size() * size);
+      for (std::uint64_t i = first[rank()]; i < first[rank() + 1]; ++i)
+        std::copy_n(matrix.row_data(rows[i]), size, packed.data() + i * size);
+      detail::gather_rows(ranks_, std::span<float>(packed), size, first);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        std::copy_n(packed.data() + i * size, size, matrix.row_data(rows[i]));
+      bytes_ += (first[rank() + 1] - first[rank()]) * size * sizeof(float);
+    }
   }
 
   /// Returns the strongest request of all ranks: stop, then checkpoint, then go_on. All ranks call
@@ -130,6 +203,8 @@ class RowAllgather {
   }
 
   Ranks ranks_;
+  SyncOptions::Format format_;
+  std::uint64_t passed_ = 0;                         // calls of pass_rows()
   std::array<std::vector<std::uint64_t>, 2> first_;  // [size() + 1] rows of each rank in a side
   std::uint64_t bytes_ = 0;
 };

@@ -48,7 +48,7 @@ Hyperparameters read_by_trainer(Hyperparameters parameters) {
 template <class Sampler, class Kernel>
 AnyTrainer trainer_of(const Method& method, const Kernel& kernel) {
   constexpr bool columns = has_two_steps<Sampler>, alone = PacksRows<KernelRun<Kernel>>;
-  using Sync = std::conditional_t<alone, NoSync, AnySync<Model, columns>>;
+  using Sync = std::conditional_t<alone, NoSync, AnySync<Model, owns_rows<Sampler>>>;
   auto sampler = policy_from<Sampler>(method.parameters);
   if constexpr (requires { sampler.subwords; }) sampler.subwords = method.options.subwords;
   Sync sync;
@@ -57,7 +57,7 @@ AnyTrainer trainer_of(const Method& method, const Kernel& kernel) {
       contexts_of(method), read_by_trainer<columns>(method.parameters), std::move(sampler), kernel,
       std::move(sync),
       AnySchedule(method.options.schedule, method.parameters,
-                  columns ? 1 : method.options.sync.size())));
+                  owns_rows<Sampler> ? 1 : method.options.sync.size())));
 }
 
 template <class Choices, class Kernel>

@@ -3,14 +3,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include <wordloom/core/detail/processors.hpp>
-#include <wordloom/core/detail/spinning_barrier.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
@@ -22,6 +19,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/detail/column_parts.hpp>
 #include <wordloom/train/detail/encoder_rounds.hpp>
+#include <wordloom/train/detail/step_team.hpp>
 #include <wordloom/train/detail/update_sink.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -46,9 +44,8 @@ class HostColumns {
         end_to_end_(end_to_end),
         model_(model),
         parameters_(parameters),
-        threads_(resolve_threads(parameters.threads)),
-        done_(threads_),
-        barrier_(threads_) {}
+        team_(resolve_threads(parameters.threads), parameters.pin_threads),
+        done_(team_.threads()) {}
 
   /// Sets the words of a column and the parts [first, second) that this rank trains.
   void set_words(std::span<const WordId> words, std::pair<std::size_t, std::size_t> parts) {
@@ -62,20 +59,7 @@ class HostColumns {
   /// Calls `work()`, which may train columns, in this thread; rethrows the first exception of any
   /// thread.
   void run(const std::function<void()>& work) {
-    const auto processors =
-        parameters_.pin_threads ? cores_first(allowed_processors()) : std::vector<std::size_t>();
-    run_threads(threads_, [&](std::size_t thread) {
-      const PinnedThread pinned(processors, thread);
-      attempt([&] { take_part(thread, work); });
-      if (thread == 0) {
-        barrier_.wait_for_others();
-        ended_ = true;
-        barrier_.release();
-      } else {
-        while (!ended_ && waits_for_step()) continue;  // the barrier counts a failed thread
-      }
-    });
-    if (failure_) std::rethrow_exception(failure_);
+    team_.run([this](std::size_t thread, const auto& serve) { take_part(thread, serve); }, work);
   }
 
   void begin_column(std::uint64_t number, std::size_t in_epoch, const std::vector<WordId>&) {
@@ -88,10 +72,7 @@ class HostColumns {
     step_ = step;
     rate_ = static_cast<float>(rate);
     next_part_ = own_.first;
-    barrier_.release();
-    attempt(train_parts_);
-    barrier_.wait_for_others();
-    if (failed_) std::rethrow_exception(failure_);
+    team_.step();
   }
   static void end_column() noexcept {}
 
@@ -114,16 +95,16 @@ class HostColumns {
   static constexpr std::size_t part_words = ColumnParts::part_words;
   static constexpr std::size_t columns_at_once = 16;  // whose contexts are found together
 
-  /// Makes the worker of a thread. Thread 0 then does `work`, which trains steps; the other threads
-  /// take part in each step until there are no more.
-  void take_part(std::size_t thread, const std::function<void()>& work) {
+  /// Makes the worker of a thread, which takes part in each step.
+  template <class Serve>
+  void take_part(std::size_t thread, const Serve& serve) {
     std::array<WordId, 2 * part_words> pairs;
     auto sampler = worker_of(samplers_);
     const Block::Shape max = sampler.max_block();
     auto kernel = one_side_worker_of(kernels_, std::as_const(model_), max);
     if (end_to_end_) leave_inputs(kernel, 0, model_.input.rows());
     UpdateSink sink(model_, kernel, max, 0, WorkDone(), {}, NoSubwordRows::Thread(),
-                    block_checks<Sampler, checked>(samplers_, model_, thread, threads_));
+                    block_checks<Sampler, checked>(samplers_, model_, thread, team_.threads()));
     const auto train_parts = [&] {
       sampler.begin_step(step_);
       sink.begin_step(step_);
@@ -146,13 +127,7 @@ class HostColumns {
       done_[thread].examples += done.examples;
       done_[thread].loss += done.loss;
     };
-    if (thread == 0) {
-      barrier_.wait_for_others();
-      train_parts_ = std::ref(train_parts);
-      work();
-    } else {
-      while (waits_for_step()) attempt(train_parts);
-    }
+    serve(train_parts);
   }
 
   /// Returns the contexts of a part in this column. The contexts of 16 columns are found together,
@@ -166,46 +141,26 @@ class HostColumns {
     return from_here.first(count);
   }
 
-  /// Waits for the next step; returns false if there are no more steps.
-  bool waits_for_step() {
-    barrier_.arrive_and_wait();
-    return !ended_;
-  }
-  /// Does `work` unless a thread has failed, and keeps the first exception. A thread that failed
-  /// still takes part in the barriers, so that no other waits for it in vain.
-  template <class Work>
-  void attempt(const Work& work) noexcept {
-    try {
-      if (!failed_) work();
-    } catch (...) {
-      if (!failed_.exchange(true)) failure_ = std::current_exception();
-    }
-  }
-
   const Corpus& corpus_;
   const Samplers& samplers_;
   const Kernels& kernels_;
   const bool end_to_end_;
   Model& model_;
   const Hyperparameters& parameters_;
-  const std::size_t threads_;
+  StepTeam team_;
   std::span<const WordId> words_;
   ColumnParts parts_{0};
   std::pair<std::size_t, std::size_t> own_;  // parts of this rank
   // Written by thread 0, between two steps.
-  std::function<void()> train_parts_;  // of thread 0
-  std::uint64_t number_ = 0;           // of the column, over all epochs
+  std::uint64_t number_ = 0;  // of the column, over all epochs
   std::size_t in_epoch_ = 0;
   Block::Sides step_ = Block::Sides::inputs;
   float rate_ = 0;
-  bool ended_ = false, has_contexts_ = false, finds_contexts_ = false;
+  bool has_contexts_ = false, finds_contexts_ = false;
   // For each part [columns_at_once x words of the part]. Both steps of a column use them.
   std::vector<WordId> contexts_;
   std::vector<Trained> done_;  // [threads]
   std::atomic<std::size_t> next_part_{0};
-  std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;
-  SpinningBarrier barrier_;
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -25,9 +25,11 @@
 #include <wordloom/train/detail/column_loop.hpp>
 #include <wordloom/train/detail/encoder_rounds.hpp>
 #include <wordloom/train/detail/host_columns.hpp>
+#include <wordloom/train/detail/host_strata.hpp>
 #include <wordloom/train/detail/rank_run.hpp>
 #include <wordloom/train/detail/rank_training.hpp>
 #include <wordloom/train/detail/resharded_run.hpp>
+#include <wordloom/train/detail/strata_loop.hpp>
 #include <wordloom/train/detail/thread_loop.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -50,8 +52,12 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
   using Rank = RankTraining<Sync, Schedule, Replica>;
   using RankRun = typename Rank::RankRun;
   using Rank::options, Rank::schedule, Rank::sync;
-  static_assert(!shares_rows<Sync> || has_two_steps<Sampler>,
-                "wordloom: RowAllgather is for samplers that train columns, as UniformMatrix");
+  static_assert(!shares_rows<Sync> || owns_rows<Sampler>,
+                "wordloom: RowAllgather is for samplers that train columns or strata, as "
+                "UniformMatrix or StratifiedPairs");
+  static_assert(!is_by_strata<Sampler> || (!on_device && KeepsNothingByRow<KernelRun<Kernel>>),
+                "wordloom: a sampler of strata needs an UpdateKernel of the host that keeps "
+                "nothing by row, as an optimizer does");
   static_assert(!PacksRows<KernelRun<Kernel>> || std::is_same_v<Sync, NoSync>,
                 "wordloom: this UpdateKernel packs the rows of the model while it trains, and goes "
                 "with NoSync alone");
@@ -63,7 +69,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
   static constexpr ReadByTrainer reads() {
     ReadByTrainer result{
         .subsample = !has_two_steps<Sampler>, .device = on_device, .pin_threads = !on_device};
-    if constexpr (!on_device && !has_two_steps<Sampler>) {
+    if constexpr (!on_device && !owns_rows<Sampler>) {
       result.private_rows = has_private_rows<SamplerRun, KernelRun<Kernel>>();
       result.negative_pool = picks_negatives<WorkerOf<Sampler>>;
     }
@@ -120,6 +126,13 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
             HostColumns<Sampler, checked, Corpus, SamplerRun, KernelRun<Kernel>> threads(
                 corpus, samplers, kernels, encoder.end_to_end(), model, options.parameters);
             ColumnLoop(corpus, threads, encoder, run).train();
+          } else if constexpr (is_by_strata<Sampler>) {
+            const auto episodes = episodes_of(corpus.token_count(), options.parameters.epochs,
+                                              model.vocabulary.size(), samplers.policy().episode);
+            HostStrata<Sampler, checked, Corpus, SamplerRun, KernelRun<Kernel>> threads(
+                corpus, samplers, kernels, model, options.parameters, subsample, episodes,
+                part_of(samplers.strata().count, sync.rank(), sync.size()));
+            StrataLoop(threads, samplers, run, episodes).train();
           } else {
             train_by_threads<Sampler, checked>(corpus, samplers, kernels, encoder, run, subsample);
           }
@@ -154,18 +167,18 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
       traits.corpus_vocabulary = corpus.vocabulary_fingerprint();
     if constexpr (requires { corpus.fingerprint(); })
       traits.corpus_fingerprint = [&corpus] { return corpus.fingerprint(); };
-    if constexpr (!has_two_steps<Sampler>)
+    if constexpr (!owns_rows<Sampler>)
       traits.sentences_of = ReshardedRun::sentences_of(
           corpus, on_device ? longest_piece(traits.corpus_tokens / sync.size()) : 0);
-    if constexpr (!on_device && !has_two_steps<Sampler>)
+    if constexpr (!on_device && !owns_rows<Sampler>)
       traits.threads = resolve_threads(options.parameters.threads);
     if constexpr (on_device && !has_two_steps<Sampler>) traits.min_interval = Kernel::min_words;
     const auto refused = [](const char* why) {
       return [why]() -> ExpectedUpdates { throw InvalidArgument(why); };
     };
-    if constexpr (has_two_steps<Sampler> && !shares_rows<Sync>)
+    if constexpr (owns_rows<Sampler> && !shares_rows<Sync>)
       traits.expected = refused(
-          "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
+          "ranks that train columns or strata need the SyncPolicy RowAllgather: this one has no "
           "share_rows(replica, side, first, last)");
     else if constexpr (HasEncoder<SamplerRun> && !has_two_steps<Sampler>)
       traits.expected = refused(
