@@ -21,7 +21,8 @@ namespace detail {
 /// A SyncPolicy for training by strata.
 template <class P>
 concept PassesRows = requires(P& sync) {
-  &P::pass_rows;
+  &P::begin_pass;
+  &P::end_pass;
   &P::gather_rows;
   &P::exchange;
 };
@@ -41,8 +42,10 @@ struct ErasedSync {
   virtual void share_rows(Replica& replica, Model::Side side, std::size_t first,
                           std::size_t last) = 0;
   virtual std::vector<std::string> exchange(std::vector<std::string> to) = 0;
-  virtual void pass_rows(Replica& replica, Model::Side side, std::span<const RowId> given,
-                         std::span<const RowId> taken) = 0;
+  virtual void begin_pass(Replica& replica, Model::Side side, std::span<const RowId> given,
+                          std::size_t most) = 0;
+  virtual bool has_passed() = 0;
+  virtual void end_pass(Replica& replica, Model::Side side, std::span<const RowId> taken) = 0;
   virtual void gather_rows(Replica& replica, Model::Side side, std::span<const RowId> rows,
                            std::span<const std::uint64_t> first) = 0;
 
@@ -74,10 +77,18 @@ struct ErasedSyncOf final : ErasedSync<Replica> {
     else
       throw InvalidArgument("training by strata needs the SyncPolicy RowAllgather");
   }
-  void pass_rows([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
-                 [[maybe_unused]] std::span<const RowId> given,
-                 [[maybe_unused]] std::span<const RowId> taken) override {
-    if constexpr (PassesRows<Sync>) sync.pass_rows(replica, side, given, taken);
+  void begin_pass([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
+                  [[maybe_unused]] std::span<const RowId> given,
+                  [[maybe_unused]] std::size_t most) override {
+    if constexpr (PassesRows<Sync>) sync.begin_pass(replica, side, given, most);
+  }
+  bool has_passed() override {
+    if constexpr (PassesRows<Sync>) return sync.has_passed();
+    return true;
+  }
+  void end_pass([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
+                [[maybe_unused]] std::span<const RowId> taken) override {
+    if constexpr (PassesRows<Sync>) sync.end_pass(replica, side, taken);
   }
   void gather_rows([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
                    [[maybe_unused]] std::span<const RowId> rows,
@@ -132,9 +143,13 @@ class AnySync {
   std::vector<std::string> exchange(std::vector<std::string> to) {
     return policy_->exchange(std::move(to));
   }
-  void pass_rows(Replica& replica, Model::Side side, std::span<const RowId> given,
-                 std::span<const RowId> taken) {
-    policy_->pass_rows(replica, side, given, taken);
+  void begin_pass(Replica& replica, Model::Side side, std::span<const RowId> given,
+                  std::size_t most) {
+    policy_->begin_pass(replica, side, given, most);
+  }
+  bool has_passed() { return policy_->has_passed(); }
+  void end_pass(Replica& replica, Model::Side side, std::span<const RowId> taken) {
+    policy_->end_pass(replica, side, taken);
   }
   void gather_rows(Replica& replica, Model::Side side, std::span<const RowId> rows,
                    std::span<const std::uint64_t> first) {

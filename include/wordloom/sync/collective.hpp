@@ -70,6 +70,14 @@ concept TextCollective = Collective<C> && requires(C& ranks, std::vector<std::st
   { ranks.exchange(to) } -> std::convertible_to<std::vector<std::string>>;
 };
 
+/// A Collective that also passes bytes on in a ring: `begin_pass(values)` starts to replace the
+/// second half of `values`, equally many on each rank, by the first half of the rank behind. Used
+/// as begin_sum().
+template <class C>
+concept PassCollective = Collective<C> && requires(C& ranks, std::span<std::byte> values) {
+  ranks.begin_pass(values);
+};
+
 /// A Collective that also gathers rows: `gather_rows(rows, row_size, first)` makes `rows`, of
 /// `row_size` floats each, equal on all ranks, to the bit. Rows [first[r], first[r + 1]) are those
 /// of rank r; `first` has size() + 1 numbers, equal on all ranks, and ends with the number of rows.

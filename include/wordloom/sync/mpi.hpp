@@ -95,6 +95,9 @@ class MpiRanks {
     shared_->submit(Kind::sum_bf16, values.data(), values.size());
   }
   void begin_sum(const detail::QuantisedRows& rows) { shared_->submit(rows); }
+  void begin_pass(std::span<std::byte> values) {
+    shared_->submit(Kind::pass, values.data(), values.size() / 2);
+  }
   bool done() { return shared_->is_complete(); }
   void wait() {
     shared_->wait_until([this] { return done(); });

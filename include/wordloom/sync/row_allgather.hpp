@@ -12,6 +12,7 @@
 
 #include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/random.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/model/model.hpp>
@@ -106,7 +107,7 @@ class RowAllgather {
 
   /// For training by strata: TextCollective::exchange. Throws InvalidArgument if the ranks lack it.
   std::vector<std::string> exchange(std::vector<std::string> to) {
-    if constexpr (detail::HasExchange<Ranks>) {
+    if constexpr (TextCollective<Ranks>) {
       for (std::size_t r = 0; r < to.size(); ++r)
         if (r != rank()) bytes_ += to[r].size();
       return ranks_.exchange(std::move(to));
@@ -116,23 +117,38 @@ class RowAllgather {
           "ThreadRanks");
     }
   }
-  /// Gives rows of a side to the rank before, and takes others from the rank behind; waits. The
-  /// first and the last rank are neighbours. Throws as exchange(), and SyncError if the rank behind
-  /// gives other rows.
-  void pass_rows(Replica& replica, Model::Side side, std::span<const RowId> given,
-                 std::span<const RowId> taken) {
+  /// Begins to give rows of a side to the rank before, and to take others from the rank behind; the
+  /// first and the last rank are neighbours. `most`: the largest number of rows that a rank gives.
+  /// Throws InvalidArgument if the ranks cannot, and SyncError.
+  void begin_pass(Replica& replica, Model::Side side, std::span<const RowId> given,
+                  std::size_t most) {
+    if constexpr (std::is_same_v<Replica, Model> && PassCollective<Ranks>) {
+      RowMatrix& matrix = side == Model::Side::input ? replica.input : replica.output;
+      const detail::PassedRows rows(format_, matrix.columns());
+      const std::size_t half = most * rows.bytes();
+      bytes_in_flight_.resize(2 * half);
+      Random random(passed_++, rank());
+      for (std::size_t i = 0; i < given.size(); ++i)
+        rows.write(matrix.row_data(given[i]), random, bytes_in_flight_.data() + i * rows.bytes());
+      bytes_ += half;
+      ranks_.begin_pass(std::span<std::byte>(bytes_in_flight_));
+    } else {
+      throw InvalidArgument(
+          "these ranks cannot pass rows on, which training by strata needs: use MpiRanks or "
+          "ThreadRanks");
+    }
+  }
+  /// Returns whether the rows in flight have arrived. Throws SyncError.
+  bool has_passed() { return ranks_.done(); }
+  /// Waits for the rows in flight, and puts them in their place. Throws SyncError.
+  void end_pass(Replica& replica, Model::Side side, std::span<const RowId> taken) {
+    ranks_.wait();
     if constexpr (std::is_same_v<Replica, Model>) {
       RowMatrix& matrix = side == Model::Side::input ? replica.input : replica.output;
-      detail::PassedRows rows(format_, matrix.columns(), passed_++ * size() + rank());
-      std::vector<std::string> to(size());
-      for (const RowId row : given)
-        rows.append(matrix.row_data(row), to[(rank() + size() - 1) % size()]);
-      const auto from = exchange(std::move(to));
-      const std::string& text = from[(rank() + 1) % size()];
-      if (text.size() != taken.size() * rows.bytes())
-        throw SyncError("the rank behind has passed on other rows than this one needs");
+      const detail::PassedRows rows(format_, matrix.columns());
+      const std::byte* const from = bytes_in_flight_.data() + bytes_in_flight_.size() / 2;
       for (std::size_t i = 0; i < taken.size(); ++i)
-        rows.read(text.data() + i * rows.bytes(), matrix.row_data(taken[i]));
+        rows.read(from + i * rows.bytes(), matrix.row_data(taken[i]));
     }
   }
   /// Gives all ranks the rows of each: rows[first[r]] to rows[first[r + 1] - 1] of a side are those
@@ -204,7 +220,8 @@ class RowAllgather {
 
   Ranks ranks_;
   SyncOptions::Format format_;
-  std::uint64_t passed_ = 0;                         // calls of pass_rows()
+  std::uint64_t passed_ = 0;                // calls of begin_pass()
+  std::vector<std::byte> bytes_in_flight_;  // rows that this rank gives, then those that it takes
   std::array<std::vector<std::uint64_t>, 2> first_;  // [size() + 1] rows of each rank in a side
   std::uint64_t bytes_ = 0;
 };

@@ -79,6 +79,14 @@ class ThreadRanks {
       }
     });
   }
+  void begin_pass(std::span<std::byte> values) {
+    take_part(&Shared::passed, values, [](auto& all) {
+      for (std::size_t r = 0; r < all.size(); ++r) {
+        const auto from = all[(r + 1) % all.size()];
+        std::ranges::copy(from.first(from.size() / 2), all[r].subspan(all[r].size() / 2).begin());
+      }
+    });
+  }
   /// Returns whether the sum is complete. Throws SyncError if a rank has failed.
   bool done() {
     const std::lock_guard lock(shared_->guard);
@@ -135,7 +143,7 @@ class ThreadRanks {
  private:
   struct Shared {
     explicit Shared(std::size_t size)
-        : floats(size), halves(size), quantised(size), numbers(size), texts(size) {}
+        : floats(size), halves(size), quantised(size), numbers(size), texts(size), passed(size) {}
 
     void fail(std::size_t rank, const std::string& cause) {
       if (failure.empty()) failure = detail::joined({"rank ", rank, " has failed: ", cause});
@@ -156,6 +164,7 @@ class ThreadRanks {
     std::vector<detail::QuantisedRows> quantised;
     std::vector<std::vector<std::uint64_t>> numbers;
     std::vector<std::vector<std::string>> texts;
+    std::vector<std::span<std::byte>> passed;
   };
 
   ThreadRanks(std::shared_ptr<Shared> shared, std::size_t rank)

@@ -46,7 +46,7 @@ inline void check_mpi(int status, const char* what) {
 /// are trained. A broadcast likewise deals the parts, then gathers them.
 class MpiOperations {
  public:
-  enum class Kind : std::uint64_t { none, sum, sum_bf16, sum_quantised, broadcast, gather };
+  enum class Kind : std::uint64_t { none, sum, sum_bf16, sum_quantised, broadcast, gather, pass };
   static constexpr int text_tag = 0, end_tag = 1;
 
   /// `timeout`: see MpiRanks, in seconds.
@@ -179,8 +179,10 @@ class MpiOperations {
       const End last = **std::max_element(ends_.begin(), ends_.end(),
                                           [](auto& a, auto& b) { return a->begun < b->begun; });
       if (own_.begun == last.begun) return;
-      std::vector<std::uint64_t> unused(
-          (last.count * last.unit * (last.kind == Kind::gather ? ends_.size() : 1) + 7) / 8);
+      const std::size_t parts = last.kind == Kind::gather ? ends_.size()
+                                : last.kind == Kind::pass ? 2
+                                                          : 1;
+      std::vector<std::uint64_t> unused((last.count * last.unit * parts + 7) / 8);
       start(last.kind, unused.data(), last.count, last.unit);
       complete_or_abort([&] { return advance(); });
     } catch (const std::exception&) {  // an error of MPI, or no memory: nothing more can be done
@@ -212,6 +214,7 @@ class MpiOperations {
 
   static std::size_t size_of(Kind kind) {
     return kind == Kind::gather     ? sizeof(std::uint64_t)
+           : kind == Kind::pass     ? 1
            : kind == Kind::sum_bf16 ? sizeof(std::uint16_t)
                                     : sizeof(float);
   }
@@ -236,11 +239,12 @@ class MpiOperations {
     value_size_ = has_rows ? 1 : unit;
     const bool is_sum = has_rows || kind == Kind::sum || kind == Kind::sum_bf16;
     if (is_sum) parts_.resize(ends_.size() * static_cast<std::size_t>(own) * value_size_);
-    gathers_parts_ = kind != Kind::gather;
+    gathers_parts_ = kind != Kind::gather && kind != Kind::pass;
     own_.kind = kind;
     own_.count = count;
     own_.unit = unit;
     ++own_.begun;
+    if (kind == Kind::pass) return start_pass(count);
     // Without a part of its own, a rank could complete before others begin, or they before it does.
     if (gathers_parts_ && count < ends_.size())
       check_mpi(MPI_Ibarrier(communicator, &requests_[1]), "exchange values");
@@ -255,6 +259,23 @@ class MpiOperations {
                                                      rank == 0 ? MPI_IN_PLACE : own_part, own,
                                                      type_, 0, communicator, &requests_[0]),
               "exchange values");
+  }
+  /// Sends the first `count` bytes of the values to the rank before, and receives the bytes behind
+  /// them from the rank behind. The barrier keeps the pass from completing before all have begun
+  /// it.
+  void start_pass(std::size_t count) {
+    std::ranges::fill(counts_, 0);
+    std::ranges::fill(places_, 0);
+    std::ranges::fill(own_counts_, 0);
+    std::ranges::fill(own_places_, 0);
+    const auto before = static_cast<std::size_t>((rank + size - 1) % size),
+               behind = static_cast<std::size_t>((rank + 1) % size);
+    counts_[before] = own_counts_[behind] = static_cast<int>(count);
+    check_mpi(MPI_Ibarrier(communicator, &requests_[1]), "pass values on");
+    check_mpi(MPI_Ialltoallv(values_, counts_.data(), places_.data(), MPI_BYTE, values_ + count,
+                             own_counts_.data(), own_places_.data(), MPI_BYTE, communicator,
+                             &requests_[0]),
+              "pass values on");
   }
   /// Goes on with the operation in progress. Returns whether there is none, or it is complete.
   bool advance() {

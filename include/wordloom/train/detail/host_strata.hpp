@@ -98,12 +98,18 @@ class HostStrata {
     for (const std::string& text : exchange(std::move(to)))
       for (PairList& list : wire.lists(text, first_, last_)) lists_.push_back(std::move(list));
   }
-  /// Trains step `step` of the episode.
-  void train(std::uint32_t step, double rate) {
+  /// Trains step `step` of the episode. `between`: called in this thread between its blocks, with
+  /// whether the first block has been trained; returns whether the outputs of the last one are
+  /// there, for which a thread waits that trains it. `waits`: whether it should wait for them.
+  using Between = std::function<bool(bool first_is_trained, bool waits)>;
+  void train(std::uint32_t step, double rate, const Between& between) {
     step_ = step;
     rate_ = static_cast<float>(rate);
+    between_ = &between;
     next_ = first_;
     finds_ = false;
+    first_is_trained_ = false;
+    last_is_there_ = between(false, false);
     team_.step();
   }
   /// Returns whether a sentence so far had two different words.
@@ -186,17 +192,44 @@ class HostStrata {
     };
     const auto part = [&] {
       sink.learning_rate = rate_;
-      for (std::uint32_t i = 0; (i = next_++) < last_;)
-        if (finds_)
+      for (std::uint32_t i = 0; (i = next_++) < last_;) {
+        if (finds_) {
           find_part(i);
-        else
-          train_block(i);
+          continue;
+        }
+        if (i + 1 == last_) wait_for_last(thread);
+        train_block(i);
+        if (i == first_) first_is_trained_.store(true, std::memory_order_release);
+        if (thread == 0) look_between(false);
+      }
+      if (thread == 0 && !finds_) look_between(true);
       flush_worker(kernel, model_, sink.learning_rate);
       const WorkDone done = std::exchange(sink.done, {});
       done_[thread].examples += done.examples;
       done_[thread].loss += done.loss;
     };
     serve(part);
+  }
+
+  /// Looks for the outputs of the last block, or waits for them. For thread 0.
+  void look_between(bool waits) {
+    try {
+      if ((*between_)(first_is_trained_.load(std::memory_order_acquire), waits)) tell_others();
+    } catch (...) {
+      tell_others();  // which would wait for ever
+      throw;
+    }
+  }
+  void tell_others() {
+    last_is_there_.store(true, std::memory_order_release);
+    last_is_there_.notify_all();
+  }
+  void wait_for_last(std::size_t thread) {
+    if (last_is_there_.load(std::memory_order_acquire)) return;
+    if (thread == 0)
+      look_between(true);
+    else
+      last_is_there_.wait(false, std::memory_order_acquire);
   }
 
   const Corpus& corpus_;
@@ -215,6 +248,8 @@ class HostStrata {
   std::uint32_t step_ = 0;
   float rate_ = 0;
   bool finds_ = false;
+  const Between* between_ = nullptr;
+  std::atomic<bool> first_is_trained_{false}, last_is_there_{true};
   std::vector<std::vector<PairList>> found_;  // [parts of this rank]
   std::vector<PairList> lists_;      // all pairs of this rank's inputs, in the order of the text
   std::vector<Flag> has_contexts_;   // [threads]

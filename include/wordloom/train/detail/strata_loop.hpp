@@ -26,9 +26,9 @@ inline std::uint64_t episodes_of(std::uint64_t tokens, std::size_t epochs, std::
 }
 
 /// Training by strata, see StratifiedPairs. Rank n has the inputs of the n-th part of the strata,
-/// and at the beginning of an episode the outputs of the same strata. After each step it passes
-/// those of its first stratum on to the rank before and receives those of the next stratum from the
-/// rank behind. A run stops, resumes and writes checkpoints between two episodes.
+/// and at the beginning of an episode the outputs of the same strata. In each step it passes those
+/// of its first block on to the rank before once they are trained, and receives those of the last
+/// block of the next step from the rank behind.
 template <class Engine, class Samplers, class Run>
 class StrataLoop : StepLoop<Engine, Run> {
   using Base = StepLoop<Engine, Run>;
@@ -36,7 +36,11 @@ class StrataLoop : StepLoop<Engine, Run> {
 
  public:
   StrataLoop(Engine& engine, const Samplers& samplers, Run& run, std::uint64_t episodes)
-      : Base(engine, run, 1), strata_(samplers.strata()), episodes_(episodes) {
+      : Base(engine, run, 1),
+        strata_(samplers.strata()),
+        steps_(episodes * strata_.count),
+        // Ranks that ask each other end the overlap of training with what is in flight.
+        tick_interval_(run.sync.size() == 1 ? 1 : (strata_.count + 7) / 8) {
     if (run.sync.size() > strata_.count)
       throw InvalidArgument{"there are ", run.sync.size(), " ranks and ", strata_.count,
                             " strata: set strata to that number or more"};
@@ -53,70 +57,100 @@ class StrataLoop : StepLoop<Engine, Run> {
 
   void train() {
     run_.synchronise(progress());
-    if (at_.sentences == episodes_) this->end_epoch(engine_.has_contexts());
+    if (ends_epoch()) this->end_epoch(engine_.has_contexts());  // in which the run was stopped
     engine_.run([this] {
-      while (this->goes_on()) train_episode();
+      while (this->goes_on()) train_step();
     });
     run_.end();
   }
 
  private:
-  /// Returns the fraction of the run that is done after `steps` steps of the next episode, 0 to 1.
-  double progress(std::uint32_t steps = 0) const {
-    return (static_cast<double>(at_.epoch * episodes_ + at_.sentences) +
-            static_cast<double>(steps) / strata_.count) /
-           static_cast<double>(run_.parameters.epochs * episodes_);
+  /// Returns the number of a step in its episode.
+  std::uint32_t step() const { return static_cast<std::uint32_t>(at_.sentences % strata_.count); }
+  /// Returns the fraction of the run that is done, 0 to 1.
+  double progress() const {
+    return static_cast<double>(at_.epoch * steps_ + at_.sentences) /
+           static_cast<double>(run_.parameters.epochs * steps_);
+  }
+  bool ends_epoch() const { return at_.sentences == steps_; }
+
+  void train_step() {
+    if (step() == 0 || !has_pairs_) find_pairs();
+    const double rate = run_.schedule.rate(progress());
+    begun_ = false;
+    engine_.train(step(), rate, [this](bool first_is_trained, bool waits) {
+      return pass_outputs(first_is_trained, waits);
+    });
+    if (!begun_) pass_outputs(true, true);
+    const auto [first, last] = part_of(run_.tokens_per_epoch, at_.sentences, steps_);
+    ++at_.sentences;
+    this->submitted(last - first, rate);
+    if (step() % tick_interval_ == 0) {
+      take_outputs();
+      this->end_step(progress());
+      if (ends_epoch()) this->end_epoch(engine_.has_contexts());
+    } else if (run_.state.is_due()) {
+      run_.state.pause(run_.model);
+    }
   }
 
-  void train_episode() {
-    engine_.find_pairs(at_.epoch, at_.sentences);
+  /// Finds the pairs of the episode.
+  void find_pairs() {
+    engine_.find_pairs(at_.epoch, at_.sentences / strata_.count);
+    has_pairs_ = true;
     if constexpr (shares_rows<decltype(run_.sync)>)
       if (run_.sync.size() > 1)
         engine_.exchange_pairs(
             run_.sync.size(), [this](std::size_t rank) { return strata_of(rank); },
             [this](std::vector<std::string> to) { return run_.sync.exchange(std::move(to)); });
-    for (std::uint32_t step = 0; step < strata_.count; ++step) {
-      const double rate = run_.schedule.rate(progress(step));
-      engine_.train(step, rate);
-      pass_outputs(step);
-      const auto [first, last] = part_of(
-          run_.tokens_per_epoch, at_.sentences * strata_.count + step, episodes_ * strata_.count);
-      this->submitted(last - first, rate);
-      if (step + 1 < strata_.count && run_.state.is_due()) run_.state.pause(run_.model);
-    }
-    ++at_.sentences;
-    this->end_step(progress());
-    if (at_.sentences == episodes_) this->end_epoch(engine_.has_contexts());
   }
 
-  /// Gives the outputs of the first stratum of a step to the rank before, and takes those that the
-  /// next step adds from the rank behind.
-  void pass_outputs([[maybe_unused]] std::uint32_t step) {
+  /// Takes the outputs of the last block of this step if they have arrived or `waits`, and then
+  /// begins to give those of the first block to the rank before once they are trained. Returns
+  /// whether the former are there.
+  bool pass_outputs([[maybe_unused]] bool first_is_trained, [[maybe_unused]] bool waits) {
     if constexpr (shares_rows<decltype(run_.sync)>) {
-      if (run_.sync.size() == 1) return;
-      const auto [first, last] = strata_of(run_.sync.rank());
-      run_.sync.pass_rows(run_.replica, Model::Side::output,
-                          rows_of((first + step) % strata_.count),
-                          rows_of((last + step) % strata_.count));
+      if (run_.sync.size() == 1) return true;
+      if (!begun_ && in_flight_ && !waits && !run_.sync.has_passed()) return false;
+      if (!begun_) take_outputs();
+      if (!begun_ && first_is_trained) {
+        const auto first = strata_of(run_.sync.rank()).first;
+        run_.sync.begin_pass(run_.replica, Model::Side::output,
+                             rows_of((first + step()) % strata_.count),
+                             (strata_.rows + strata_.count - 1) / strata_.count);
+        begun_ = in_flight_ = true;
+        taken_ = (strata_of(run_.sync.rank()).second + step()) % strata_.count;
+      } else if (begun_ && in_flight_ && run_.sync.has_passed()) {
+        take_outputs();
+      }
     }
+    return true;
   }
-  /// Makes all rows equal on all ranks, between two episodes.
+  /// Waits for the outputs in flight, if there are any.
+  void take_outputs() {
+    if constexpr (shares_rows<decltype(run_.sync)>)
+      if (std::exchange(in_flight_, false))
+        run_.sync.end_pass(run_.replica, Model::Side::output, rows_of(taken_));
+  }
+  /// Makes all rows equal on all ranks, between two steps.
   void gather_rows() {
     if constexpr (shares_rows<decltype(run_.sync)>) {
       if (run_.sync.size() == 1) return;
-      std::vector<RowId> rows;
-      std::vector<std::uint64_t> first;
-      for (std::size_t rank = 0; rank < run_.sync.size(); ++rank) {
-        first.push_back(rows.size());
-        const auto [from, until] = strata_of(rank);
-        for (std::size_t stratum = from; stratum < until; ++stratum) {
-          const auto of_stratum = rows_of(stratum);
-          rows.insert(rows.end(), of_stratum.begin(), of_stratum.end());
+      for (const Model::Side side : {Model::Side::input, Model::Side::output}) {
+        std::vector<RowId> rows;
+        std::vector<std::uint64_t> first;
+        for (std::size_t rank = 0; rank < run_.sync.size(); ++rank) {
+          first.push_back(rows.size());
+          const auto [from, until] = strata_of(rank);
+          for (std::size_t i = from; i < until; ++i) {
+            const auto of_stratum =
+                rows_of(side == Model::Side::input ? i : (i + step()) % strata_.count);
+            rows.insert(rows.end(), of_stratum.begin(), of_stratum.end());
+          }
         }
-      }
-      first.push_back(rows.size());
-      for (const Model::Side side : {Model::Side::input, Model::Side::output})
+        first.push_back(rows.size());
         run_.sync.gather_rows(run_.replica, side, rows, first);
+      }
     }
   }
   std::vector<RowId> rows_of(std::size_t stratum) const {
@@ -127,7 +161,12 @@ class StrataLoop : StepLoop<Engine, Run> {
   }
 
   const Strata strata_;
-  const std::uint64_t episodes_;
+  const std::uint64_t steps_;  // of an epoch
+  const std::uint32_t tick_interval_;
+  bool has_pairs_ = false;
+  bool begun_ = false;      // to give outputs, in this step
+  bool in_flight_ = false;  // outputs
+  std::size_t taken_ = 0;   // the stratum of those that this rank takes
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail
