@@ -21,6 +21,8 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/detail/strata.hpp>
+#include <wordloom/sampler/expected_updates.hpp>
+#include <wordloom/sampler/window.hpp>
 #include <wordloom/train/detail/pair_lists.hpp>
 #include <wordloom/train/detail/step_team.hpp>
 #include <wordloom/train/detail/update_sink.hpp>
@@ -162,7 +164,7 @@ class HostStrata {
         places.resize(words.size());
         for (std::size_t i = 0; i < words.size(); ++i) {
           strata[i] = strata_.of(words[i]);
-          places[i] = Strata{strata_}.place(words[i]);
+          places[i] = strata_.place(words[i]);
         }
         for (std::size_t center = 0; center < words.size(); ++center) {
           const WindowRange<std::size_t> window(center, samplers_.policy().window.reach(random),
