@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -88,6 +89,7 @@ class RowAllgather {
     detail::agree(ranks_, "format of rows", static_cast<std::uint64_t>(format_));
     first_ = {};
     bytes_ = passed_ = 0;
+    rows_.reset();
     return (std::numeric_limits<std::uint64_t>::max)();  // there is a tick after each column
   }
 
@@ -124,7 +126,8 @@ class RowAllgather {
                   std::size_t most) {
     if constexpr (std::is_same_v<Replica, Model> && PassCollective<Ranks>) {
       RowMatrix& matrix = side == Model::Side::input ? replica.input : replica.output;
-      const detail::PassedRows rows(format_, matrix.columns());
+      if (!rows_) rows_.emplace(format_, matrix.columns());
+      detail::PassedRows& rows = *rows_;
       const std::size_t half = most * rows.bytes();
       bytes_in_flight_.resize(2 * half);
       Random random(passed_++, rank());
@@ -145,7 +148,7 @@ class RowAllgather {
     ranks_.wait();
     if constexpr (std::is_same_v<Replica, Model>) {
       RowMatrix& matrix = side == Model::Side::input ? replica.input : replica.output;
-      const detail::PassedRows rows(format_, matrix.columns());
+      const detail::PassedRows& rows = *rows_;
       const std::byte* const from = bytes_in_flight_.data() + bytes_in_flight_.size() / 2;
       for (std::size_t i = 0; i < taken.size(); ++i)
         rows.read(from + i * rows.bytes(), matrix.row_data(taken[i]));
@@ -221,6 +224,7 @@ class RowAllgather {
   Ranks ranks_;
   SyncOptions::Format format_;
   std::uint64_t passed_ = 0;                // calls of begin_pass()
+  std::optional<detail::PassedRows> rows_;  // from the first pass of a run
   std::vector<std::byte> bytes_in_flight_;  // rows that this rank gives, then those that it takes
   std::array<std::vector<std::uint64_t>, 2> first_;  // [size() + 1] rows of each rank in a side
   std::uint64_t bytes_ = 0;

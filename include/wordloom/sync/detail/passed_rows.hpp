@@ -1,8 +1,10 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/random.hpp>
@@ -15,7 +17,11 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// that a change which is smaller than a step is not lost each time: on average it arrives.
 class PassedRows {
  public:
-  PassedRows(WireFormat format, std::size_t columns) : format_(format), columns_(columns) {}
+  PassedRows(WireFormat format, std::size_t columns)
+      : format_(format), columns_(columns), values_(columns), noise_(noises + columns) {
+    Random random(1);
+    for (float& x : noise_) x = static_cast<float>(random.uniform()) - 0.5f;
+  }
 
   /// Returns the bytes of a row.
   std::size_t bytes() const {
@@ -23,7 +29,7 @@ class PassedRows {
     return columns_ * (format_ == WireFormat::bf16 ? sizeof(std::uint16_t) : sizeof(float));
   }
 
-  void write(const float* row, Random& random, std::byte* to) const {
+  void write(const float* row, Random& random, std::byte* to) {
     if (format_ == WireFormat::fp32) {
       std::memcpy(to, row, columns_ * sizeof(float));
     } else if (format_ == WireFormat::bf16) {
@@ -38,21 +44,17 @@ class PassedRows {
         }
       }
     } else {
-      // Codes of -127 to 127 steps; a value between two of them becomes either. A row that is not
-      // finite makes the others diverge, too.
+      // A row that is not finite makes those of other ranks so, too.
       const bool can = is_finite(functions_.dot(row, row, columns_));
-      const float largest = can ? functions_.largest(row, columns_) : 0;
-      const float scale = can ? largest / 127 : std::numeric_limits<float>::quiet_NaN();
+      const float scale =
+          can ? functions_.largest(row, columns_) / 127 : std::numeric_limits<float>::quiet_NaN();
       std::memcpy(to, &scale, sizeof scale);
-      to += sizeof scale;
-      const float steps = largest > 0 ? 127 / largest : 0;
-      for (std::size_t i = 0; i < columns_; i += 8) {
-        std::uint64_t bits = random();
-        for (std::size_t k = i; k < i + 8 && k < columns_; ++k, bits >>= 8) {
-          const float up = (static_cast<float>(bits & 0xff) + 0.5f) / 256;
-          to[k] = static_cast<std::byte>(can ? static_cast<int>(row[k] * steps + 128 + up) : 0);
-        }
-      }
+      auto* const codes = reinterpret_cast<std::uint8_t*>(to + sizeof scale);
+      std::fill_n(codes, columns_, std::uint8_t{0});
+      if (!can || !is_finite(1 / scale)) return;
+      std::copy_n(row, columns_, values_.data());
+      functions_.mix(values_.data(), 1, noise_.data() + random.below(noises), scale, columns_);
+      functions_.quantise(values_.data(), 1 / scale, 8, codes, columns_);
     }
   }
   void read(const std::byte* from, float* row) const {
@@ -68,15 +70,18 @@ class PassedRows {
     } else {
       float scale;
       std::memcpy(&scale, from, sizeof scale);
-      from += sizeof scale;
-      for (std::size_t i = 0; i < columns_; ++i)
-        row[i] = scale * static_cast<float>(std::to_integer<int>(from[i]) - 128);
+      functions_.dequantise(reinterpret_cast<const std::uint8_t*>(from + sizeof scale), scale, 8,
+                            row, columns_);
     }
   }
 
  private:
+  static constexpr std::size_t noises = 4096;
+
   WireFormat format_;
   std::size_t columns_;
+  std::vector<float> values_;  // [columns]
+  std::vector<float> noise_;   // from -0.5 to 0.5; a row takes successive ones, from any place
   simd::RowChangeFunctions functions_ = simd::row_change_functions();
 };
 

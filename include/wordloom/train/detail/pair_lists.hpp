@@ -78,12 +78,16 @@ class PairWire {
               std::string& to) const {
     const std::size_t from = std::size_t{first} * strata_.count,
                       until = std::size_t{last} * strata_.count;
-    const std::uint32_t begin = from == 0 ? 0 : list.ends[from - 1];
-    for (std::size_t i = from; i < until; ++i) put(list.ends[i] - begin, sizeof(std::uint32_t), to);
-    for (std::uint32_t i = begin; until > 0 && i < list.ends[until - 1]; ++i) {
-      const std::uint32_t pair = list.pairs[i];
-      put(StratumPair::input(pair) << bits_ | StratumPair::output(pair), bytes_, to);
-    }
+    const std::uint32_t begin = from == 0 ? 0 : list.ends[from - 1],
+                        end = until == 0 ? 0 : list.ends[until - 1];
+    const std::size_t at = to.size(), word = sizeof(std::uint32_t);
+    // A pair is written with the bytes behind it, which the next one replaces.
+    to.resize(at + (until - from) * word + (end - begin) * bytes_ + word - bytes_);
+    char* place = to.data() + at;
+    for (std::size_t i = from; i < until; ++i, place += word) put(list.ends[i] - begin, place);
+    for (std::uint32_t i = begin; i < end; ++i, place += bytes_)
+      put(StratumPair::input(list.pairs[i]) << bits_ | StratumPair::output(list.pairs[i]), place);
+    to.resize(to.size() - (word - bytes_));
   }
   /// Returns the lists of a text of append(), all for the inputs of strata [first, last). Throws
   /// SyncError if it is none.
@@ -96,9 +100,12 @@ class PairWire {
       if (static_cast<std::size_t>(end - at) < bytes)
         throw SyncError("the pairs that another rank has sent end too early");
       std::uint32_t value = 0;
-      std::memcpy(&value, at, bytes);  // little-endian, as all machines that are supported
+      if (static_cast<std::size_t>(end - at) >= sizeof value)  // one load, little-endian
+        std::memcpy(&value, at, sizeof value);
+      else
+        std::memcpy(&value, at, bytes);
       at += bytes;
-      return value;
+      return bytes == sizeof value ? value : value & ((std::uint32_t{1} << 8 * bytes) - 1);
     };
     while (at != end) {
       PairList& list = all.emplace_back();
@@ -108,21 +115,17 @@ class PairWire {
       for (std::uint32_t& n : list.ends) n = take(sizeof n);
       const std::uint32_t count = list.ends.empty() ? 0 : list.ends.back();
       const std::uint32_t mask = (std::uint32_t{1} << bits_) - 1;
-      list.pairs.reserve(count);
-      for (std::uint32_t i = 0; i < count; ++i) {
+      list.pairs.resize(count);
+      for (std::uint32_t& pair : list.pairs) {
         const std::uint32_t value = take(bytes_);
-        list.pairs.push_back(StratumPair::code(value >> bits_, value & mask));
+        pair = StratumPair::code(value >> bits_, value & mask);
       }
     }
     return all;
   }
 
  private:
-  static void put(std::uint32_t value, std::size_t bytes, std::string& to) {
-    char text[sizeof value];
-    std::memcpy(text, &value, sizeof value);
-    to.append(text, bytes);
-  }
+  static void put(std::uint32_t value, char* to) { std::memcpy(to, &value, sizeof value); }
 
   Strata strata_;
   std::uint64_t places_ = 1;
