@@ -88,6 +88,17 @@ class Cluster {
             static_cast<double>(size() - 1));
       timed([&] { MpiRanks::gather_rows(rows, row_size, first); });
     }
+    void begin_pass(std::span<std::byte> values) {
+      count(values.size() / 2, 1);
+      MpiRanks::begin_pass(values);
+    }
+    std::vector<std::string> exchange(const std::vector<std::string>& to) {
+      for (std::size_t r = 0; r < to.size(); ++r)
+        if (r != rank()) count(to[r].size(), 1);
+      std::vector<std::string> from;
+      timed([&] { from = MpiRanks::exchange(to); });
+      return from;
+    }
     void fail(const std::string& cause) noexcept {
       report(*shared_);
       MpiRanks::fail(cause);
@@ -149,6 +160,12 @@ class Cluster {
     return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
   }
   const std::optional<Ranks>& ranks() const { return ranks_; }
+  /// Forgets the exchanges before training, as of the counts of words.
+  void reset_traffic() {
+    shared_->bytes = 0;
+    shared_->wire_mbit = 0;
+    shared_->waited_seconds = 0;
+  }
   Traffic traffic() const { return {shared_->bytes, shared_->wire_mbit, shared_->waited_seconds}; }
   bool over_network() const {
 #if WORDLOOM_HAS_MPI

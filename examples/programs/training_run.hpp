@@ -262,6 +262,7 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
                        const wordloom::AnyCorpus& corpus, const wordloom::Vocabulary& vocabulary,
                        std::optional<wordloom::Model>& model,
                        const wordloom::Embeddings* pretrained = nullptr) {
+  cluster.reset_traffic();
   ProgressLine line(program.name, options.quiet || !cluster.is_first(), program.speed,
                     program.counts);
   auto trainer = make_trainer(options, cluster);

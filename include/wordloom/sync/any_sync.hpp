@@ -19,12 +19,14 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 namespace detail {
 
 /// A SyncPolicy for training by strata.
-template <class P>
-concept PassesRows = requires(P& sync) {
-  &P::begin_pass;
-  &P::end_pass;
-  &P::gather_rows;
-  &P::exchange;
+template <class P, class Replica>
+concept PassesRows = requires(P& sync, Replica& replica, std::span<const RowId> rows,
+                              std::vector<std::string> to, std::span<const std::uint64_t> first) {
+  sync.begin_pass(replica, Model::Side::output, rows, std::size_t{0});
+  sync.has_passed();
+  sync.end_pass(replica, Model::Side::output, rows);
+  sync.gather_rows(replica, Model::Side::output, rows, first);
+  sync.exchange(to);
 };
 
 /// A SyncPolicy behind AnySync.
@@ -72,7 +74,7 @@ struct ErasedSyncOf final : ErasedSync<Replica> {
     if constexpr (detail::shares_rows<Sync>) sync.share_rows(replica, side, first, last);
   }
   std::vector<std::string> exchange([[maybe_unused]] std::vector<std::string> to) override {
-    if constexpr (PassesRows<Sync>)
+    if constexpr (PassesRows<Sync, Replica>)
       return sync.exchange(std::move(to));
     else
       throw InvalidArgument("training by strata needs the SyncPolicy RowAllgather");
@@ -80,20 +82,20 @@ struct ErasedSyncOf final : ErasedSync<Replica> {
   void begin_pass([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
                   [[maybe_unused]] std::span<const RowId> given,
                   [[maybe_unused]] std::size_t most) override {
-    if constexpr (PassesRows<Sync>) sync.begin_pass(replica, side, given, most);
+    if constexpr (PassesRows<Sync, Replica>) sync.begin_pass(replica, side, given, most);
   }
   bool has_passed() override {
-    if constexpr (PassesRows<Sync>) return sync.has_passed();
+    if constexpr (PassesRows<Sync, Replica>) return sync.has_passed();
     return true;
   }
   void end_pass([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
                 [[maybe_unused]] std::span<const RowId> taken) override {
-    if constexpr (PassesRows<Sync>) sync.end_pass(replica, side, taken);
+    if constexpr (PassesRows<Sync, Replica>) sync.end_pass(replica, side, taken);
   }
   void gather_rows([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
                    [[maybe_unused]] std::span<const RowId> rows,
                    [[maybe_unused]] std::span<const std::uint64_t> first) override {
-    if constexpr (PassesRows<Sync>) sync.gather_rows(replica, side, rows, first);
+    if constexpr (PassesRows<Sync, Replica>) sync.gather_rows(replica, side, rows, first);
   }
 
   Sync sync;

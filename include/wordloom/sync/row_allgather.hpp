@@ -104,7 +104,7 @@ class RowAllgather {
     all.push_back(matrix.rows);
     if (all[0] != 0 || all[rank() + 1] != last || last < first)
       throw InvalidArgument("the rows that ranks share must cover the matrix, in their order");
-    gather_rows(matrix, all);
+    gather_range(matrix, all);
   }
 
   /// For training by strata: TextCollective::exchange. Throws InvalidArgument if the ranks lack it.
@@ -201,7 +201,7 @@ class RowAllgather {
   static std::uint64_t fingerprint() { return detail::Hash::of("RowAllgather"); }
 
   template <class Matrix>
-  void gather_rows(const Matrix& matrix, std::span<const std::uint64_t> first) {
+  void gather_range(const Matrix& matrix, std::span<const std::uint64_t> first) {
     detail::gather_rows(ranks_, matrix.values, matrix.row_size, first);
     bytes_ += (first[rank() + 1] - first[rank()]) * matrix.row_size * sizeof(float);
   }
@@ -215,7 +215,7 @@ class RowAllgather {
       const auto& first = first_[of_output ? 1 : 0];
       if ((of_output || matrix.name.starts_with("input.")) && !first.empty() &&
           first.back() == matrix.rows)
-        gather_rows(matrix, first);
+        gather_range(matrix, first);
       else
         ranks_.broadcast(matrix.values);
     }
