@@ -1,7 +1,7 @@
 #pragma once
 
 /// Training by several processes, on one machine or many: `Trainer<SharedNegative, FusedKernel,
-/// Allreduce<MpiRanks>, RankScaledDecay>`; samplers that train columns take RowAllgather<MpiRanks>.
+/// Allreduce<MpiRanks>, RankScaledDecay>`; samplers that train columns or strata take RowAllgather<MpiRanks>.
 /// Needs the target wordloom::mpi.
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/mpi.hpp>

@@ -16,6 +16,7 @@
 #include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/grouped_targets.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
+#include <wordloom/sampler/stratified_pairs.hpp>
 #include <wordloom/schedule/schedules.hpp>
 #include <wordloom/simd/instruction_set.hpp>
 #include <wordloom/systems.hpp>

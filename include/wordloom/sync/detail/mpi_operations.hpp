@@ -264,10 +264,8 @@ class MpiOperations {
   /// them from the rank behind. The barrier keeps the pass from completing before all have begun
   /// it.
   void start_pass(std::size_t count) {
-    std::ranges::fill(counts_, 0);
-    std::ranges::fill(places_, 0);
-    std::ranges::fill(own_counts_, 0);
-    std::ranges::fill(own_places_, 0);
+    for (auto* array : {&counts_, &places_, &own_counts_, &own_places_})
+      std::ranges::fill(*array, 0);
     const auto before = static_cast<std::size_t>((rank + size - 1) % size),
                behind = static_cast<std::size_t>((rank + 1) % size);
     counts_[before] = own_counts_[behind] = static_cast<int>(count);
