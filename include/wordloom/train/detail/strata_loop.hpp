@@ -42,8 +42,9 @@ class StrataLoop : StepLoop<Engine, Run> {
         // Ranks that ask each other end the overlap of training with what is in flight.
         tick_interval_(run.sync.size() == 1 ? 1 : (strata_.count + 7) / 8) {
     if (run.sync.size() > strata_.count)
-      throw InvalidArgument{"there are ", run.sync.size(), " ranks and ", strata_.count,
-                            " strata: set strata to that number or more"};
+      throw InvalidArgument{
+          "there are ", run.sync.size(), " ranks and ", strata_.count,
+          " strata: set strata to that number or more; each has 16 words or more"};
     run.arrive = [this] {
       this->arrive();
       gather_rows();
