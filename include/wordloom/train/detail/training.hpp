@@ -127,10 +127,10 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
                 corpus, samplers, kernels, encoder.end_to_end(), model, options.parameters);
             ColumnLoop(corpus, threads, encoder, run).train();
           } else if constexpr (is_by_strata<Sampler>) {
-            if (!splits(corpus))
+            if (!splits(corpus) && !holds_sentences(corpus))
               throw InvalidArgument(
-                  "training by strata reads a corpus in many parts: it needs one that splits "
-                  "(concept Corpus), such as EncodedCorpus");
+                  "training by strata reads a corpus in many parts: it needs one that splits or "
+                  "holds its sentences (concept Corpus), such as EncodedCorpus");
             const auto episodes = episodes_of(corpus.token_count(), options.parameters.epochs,
                                               model.vocabulary.size(), samplers.policy().episode);
             HostStrata<Sampler, checked, Corpus, SamplerRun, KernelRun<Kernel>> threads(
