@@ -153,7 +153,9 @@ class HostStrata {
     UpdateSink sink(model_, kernel, max, 0, WorkDone(), {}, NoSubwordRows::Thread(),
                     block_checks<Sampler, checked>(samplers_, model_, thread, team_.threads()));
     const auto find_part = [&](std::uint32_t part) {
-      const std::uint64_t stream = episode_ * strata_.count + part;
+      // The parts of a rank are next to each other in the text, and those of an episode all over
+      // it.
+      const std::uint64_t stream = part * episodes_ + episode_;
       Random random(parameters_.seed ^ part_streams, stream, epoch_);
       for (const std::span<const WordId> sentence :
            corpus_.sentences(Shard{stream, episodes_ * strata_.count, epoch_, parameters_.seed})) {
