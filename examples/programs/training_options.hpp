@@ -203,6 +203,7 @@ inline void check_strata(const TrainingOptions& options) {
     throw wordloom::InvalidArgument("--kernel " + options.kernel + " does not train " + sampler +
                                     ", choose " + wordloom::Policies::Kernels::names());
   wordloom::check_parameter("--strata", options.strata, 0, 256);
+  wordloom::check_parameter("--episode", options.episode, std::uint64_t{0}, std::uint64_t{1} << 40);
   if (options.sync_format != "auto" && options.sync_format != "fp32" &&
       options.sync_format != "bf16" && options.sync_format != "8bit")
     throw wordloom::InvalidArgument("--sync-format " + options.sync_format + " does not go with " +

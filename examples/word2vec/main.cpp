@@ -84,8 +84,7 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
 }
 
 /// Returns the corpus of --train: each process reads its part, or all of it to train columns or
-/// strata. Sets
-/// `read` to the number of its words, unknown ones included.
+/// strata. Sets `read` to the number of its words, unknown ones included.
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                 const wordloom::Vocabulary& vocabulary, std::uint64_t& read) {
   const wordloom::CorpusOptions reading = reading_of(options);

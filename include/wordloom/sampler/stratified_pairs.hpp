@@ -55,7 +55,7 @@ struct StratifiedPairs {
     visit_parameters_of(visit, window, targets);
     visit("block_contexts", block_contexts, 0, 1000);
     visit("strata", strata, 0, 256);
-    visit("episode", episode, std::uint64_t{0}, ~std::uint64_t{0});
+    visit("episode", episode, std::uint64_t{0}, std::uint64_t{1} << 40);
   }
 
   class Run;
