@@ -9,10 +9,12 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -25,15 +27,24 @@ using namespace wordloom;
 namespace {
 
 /// A few of the registry: each is a trainer to compile.
-using Scaled = Registry<Named<"shared", SharedNegative>, Named<"grouped", GroupedWindow>,
-                        Named<"cbow", Cbow>, Named<"shared-hs", HierarchicalSoftmax>>;
+using Scaled =
+    Registry<Named<"shared", SharedNegative>, Named<"grouped", GroupedWindow>, Named<"cbow", Cbow>,
+             Named<"shared-hs", HierarchicalSoftmax>, Named<"stratified", StratifiedPairs>>;
 
 /// The options of synchronisation.
 struct Method {
   SyncOptions::Rule rule = {};
   AnySchedule::Kind schedule = AnySchedule::Kind::linear;
   SyncOptions options = {};
+  std::size_t strata = 0;  // see StratifiedPairs
+  std::uint64_t episode = 0;
 };
+
+/// Returns the times that a policy has synchronised, 0 if it does not.
+std::size_t synchronisations(const auto& sync) {
+  if constexpr (requires { sync.synchronisations(); }) return sync.synchronisations();
+  return 0;
+}
 
 /// Returns the length of the mean unit vector of the 300 most frequent words: how much they have in
 /// common.
@@ -59,17 +70,30 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
   std::size_t times = 0;
   const auto start = std::chrono::steady_clock::now();
   ThreadRanks::run(ranks, [&](ThreadRanks self) {
-    using Sync = Allreduce<ThreadRanks, SyncOptions::Rule>;
+    constexpr bool by_strata = std::is_same_v<Policy, StratifiedPairs>;
+    auto sampler = policy_from<Policy>(parameters);
+    if constexpr (by_strata) {
+      sampler.strata = method.strata;
+      sampler.episode = method.episode;
+    }
+    const auto make_sync = [&] {
+      if constexpr (by_strata) {
+        return RowAllgather(self, method.options.format);
+      } else {
+        return Allreduce<ThreadRanks, SyncOptions::Rule>(self, method.options, method.rule);
+      }
+    };
+    using Sync = decltype(make_sync());
     Trainer<Policy, FusedKernel, Sync, AnySchedule> trainer(
-        parameters, policy_from<Policy>(parameters), FusedKernel(),
-        Sync(self, method.options, method.rule), AnySchedule(method.schedule, parameters, ranks));
+        parameters, sampler, FusedKernel(), make_sync(),
+        AnySchedule(method.schedule, parameters, by_strata ? 1 : ranks));
     auto trained = trainer.fit(input.corpus, input.vocabulary);
     if (self.rank() != 0) return;
     words.emplace(std::move(trained));
     loss = trainer.report().loss;
     bytes = static_cast<double>(trainer.sync().bytes_sent()) /
             static_cast<double>(trainer.report().tokens);
-    times = trainer.sync().synchronisations();
+    times = synchronisations(trainer.sync());
   });
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   std::cout << "| " << name << " | " << ranks << " | " << parameters.learning_rate << " | " << times
@@ -111,6 +135,8 @@ int main(int argc, char** argv) try {
                  "Numbers in which changes travel: fp32, bf16, 8bit, 4bit, 2bit, 1bit")
       ->transform(CLI::CheckedTransformer(std::vector<std::pair<std::string, SyncOptions::Format>>(
           SyncOptions::formats.begin(), SyncOptions::formats.end())));
+  app.add_option("--strata", method.strata, "Strata of stratified");
+  app.add_option("--episode", method.episode, "Words of its episodes");
   app.add_option("--first-rows", options.first_rows, "Rows that travel each time");
   app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");
   try {
