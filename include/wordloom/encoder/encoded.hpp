@@ -43,6 +43,8 @@ struct Encoded {
 
   static constexpr Block::Features uses = Block::Features::used_by<SamplerPolicy>();
   static constexpr bool two_steps = detail::has_two_steps<SamplerPolicy>;
+  static_assert(!detail::is_by_strata<SamplerPolicy>,
+                "wordloom: Encoded does not go with samplers that train strata");
 
   static Encoded from(const Hyperparameters& parameters) {
     return {policy_from<SamplerPolicy>(parameters), policy_from<EncoderPolicy>(parameters)};

@@ -48,8 +48,9 @@ struct Subwords {
 template <class SamplerPolicy>
 class Subwords<SamplerPolicy>::Run : public detail::RunOf<SamplerPolicy> {
   using Inner = detail::RunOf<SamplerPolicy>;
-  static_assert(!detail::has_two_steps<SamplerPolicy> && !detail::uses_one_matrix<Inner>(),
-                "wordloom: Subwords does not go with samplers that train columns or one matrix");
+  static_assert(!detail::owns_rows<SamplerPolicy> && !detail::uses_one_matrix<Inner>(),
+                "wordloom: Subwords does not go with samplers that train columns, strata or one "
+                "matrix");
 
  public:
   Run(const Subwords& policy, const Vocabulary& vocabulary)

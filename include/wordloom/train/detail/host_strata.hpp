@@ -194,8 +194,7 @@ class HostStrata {
       sampler.sample(std::span<const std::uint32_t>(pairs), random, sink);
       sink.end_update();
     };
-    const auto part = [&] {
-      sink.learning_rate = rate_;
+    const auto do_blocks = [&] {
       for (std::uint32_t i = 0; (i = next_++) < last_;) {
         if (finds_) {
           find_part(i);
@@ -207,6 +206,15 @@ class HostStrata {
         if (thread == 0) look_between(false);
       }
       if (thread == 0 && !finds_) look_between(true);
+    };
+    const auto part = [&] {
+      sink.learning_rate = rate_;
+      try {
+        do_blocks();
+      } catch (...) {
+        tell_others();  // which would wait for ever
+        throw;
+      }
       flush_worker(kernel, model_, sink.learning_rate);
       const WorkDone done = std::exchange(sink.done, {});
       done_[thread].examples += done.examples;
@@ -217,12 +225,7 @@ class HostStrata {
 
   /// Looks for the outputs of the last block, or waits for them. For thread 0.
   void look_between(bool waits) {
-    try {
-      if ((*between_)(first_is_trained_.load(std::memory_order_acquire), waits)) tell_others();
-    } catch (...) {
-      tell_others();  // which would wait for ever
-      throw;
-    }
+    if ((*between_)(first_is_trained_.load(std::memory_order_acquire), waits)) tell_others();
   }
   void tell_others() {
     last_is_there_.store(true, std::memory_order_release);
