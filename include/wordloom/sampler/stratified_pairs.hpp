@@ -37,7 +37,7 @@ struct StratifiedPairs {
   NegativeSampling targets = {};   // its pool has no effect
   std::size_t block_contexts = 0;  // of a centre, which share negatives; 0: 10
   /// P. A rank needs one or more, and uses no more threads than it has strata. 0: 32, fewer for
-  /// less than 2,048 words, more for above 2 million. A stratum has 16 words or more: small
+  /// less than 16,384 words, more for above 2 million. A stratum has 16 words or more: small
   /// vocabularies have fewer strata than this.
   std::size_t strata = 0;
   /// Words of an episode, of all ranks, each of which sends a whole side of the model in it. Longer
@@ -71,7 +71,7 @@ class StratifiedPairs::Run {
   Run(const StratifiedPairs& policy, const Vocabulary& vocabulary)
       : policy_(policy), targets_(policy.targets.start(vocabulary)) {
     const std::size_t words = vocabulary.size();
-    constexpr std::size_t usual = 32, usual_rows = 64, least_rows = 16;
+    constexpr std::size_t usual = 32, usual_rows = 512, least_rows = 16;
     std::size_t count = policy.strata;
     if (count == 0)
       count = (std::max)(std::clamp<std::size_t>(words / usual_rows, 1, usual),

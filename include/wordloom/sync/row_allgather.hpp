@@ -88,7 +88,9 @@ class RowAllgather {
     }
     detail::agree(ranks_, "format of rows", static_cast<std::uint64_t>(format_));
     first_ = {};
-    bytes_ = passed_ = 0;
+    bytes_ = 0;
+    // So that a run which resumes rounds rows as if it had not stopped.
+    passed_ = run.resumes && run.positions.resharded_at < 0 ? run.positions.sync_state[0] : 0;
     rows_.reset();
     return (std::numeric_limits<std::uint64_t>::max)();  // there is a tick after each column
   }
@@ -181,7 +183,7 @@ class RowAllgather {
 
   RankInfo::Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) {
     share_state(replica);
-    return {detail::gather_numbers(ranks_, numbers), {0, fingerprint()}};
+    return {detail::gather_numbers(ranks_, numbers), {passed_, fingerprint()}};
   }
 
   RankInfo::Signal finish(Replica& replica) {

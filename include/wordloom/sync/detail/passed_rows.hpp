@@ -14,7 +14,8 @@
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Rows in the bytes in which a rank passes them on. Values are rounded up or down at random, so
-/// that a change which is smaller than a step is not lost each time: on average it arrives.
+/// that a change which is smaller than a step is not lost each time: on average it arrives. As 8
+/// bits, a zero in a row with other numbers becomes half a step up or down.
 class PassedRows {
  public:
   PassedRows(WireFormat format, std::size_t columns)
@@ -46,12 +47,13 @@ class PassedRows {
     } else {
       // A row that is not finite makes those of other ranks so, too.
       const bool can = is_finite(functions_.dot(row, row, columns_));
-      const float scale =
+      float scale =
           can ? functions_.largest(row, columns_) / 127 : std::numeric_limits<float>::quiet_NaN();
+      if (can && !is_finite(1 / scale)) scale = 0;
       std::memcpy(to, &scale, sizeof scale);
       auto* const codes = reinterpret_cast<std::uint8_t*>(to + sizeof scale);
       std::fill_n(codes, columns_, std::uint8_t{0});
-      if (!can || !is_finite(1 / scale)) return;
+      if (!(scale > 0)) return;
       std::copy_n(row, columns_, values_.data());
       functions_.mix(values_.data(), 1, noise_.data() + random.below(noises), scale, columns_);
       functions_.quantise(values_.data(), 1 / scale, 8, codes, columns_);

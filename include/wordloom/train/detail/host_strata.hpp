@@ -100,6 +100,12 @@ class HostStrata {
     for (const std::string& text : exchange(std::move(to)))
       for (PairList& list : wire.lists(text, first_, last_)) lists_.push_back(std::move(list));
   }
+  /// Notes what is to be trained in the episode, once all its pairs are there.
+  void begin_episode() {
+    std::size_t pairs = 0;
+    for (const PairList& list : lists_) pairs += list.pairs.size();
+    is_small_ = pairs < 100'000;
+  }
   /// Trains step `step` of the episode. `between`: called in this thread between its blocks, with
   /// whether the first block has been trained; returns whether the outputs of the last one are
   /// there, for which a thread waits that trains it. `waits`: whether it should wait for them.
@@ -114,7 +120,7 @@ class HostStrata {
     last_is_there_ = between(false, false);
     team_.step();
   }
-  /// Returns whether a sentence so far had two different words.
+  /// Returns whether there was a pair so far, in a sentence of two different words.
   bool has_contexts() const {
     return std::ranges::any_of(has_contexts_, [](const Flag& of_thread) { return of_thread.is; });
   }
@@ -159,9 +165,9 @@ class HostStrata {
       Random random(parameters_.seed ^ part_streams, stream, epoch_);
       for (const std::span<const WordId> sentence :
            corpus_.sentences(Shard{stream, episodes_ * strata_.count, epoch_, parameters_.seed})) {
-        bool& contexts = has_contexts_[thread].is;
-        if (!contexts) contexts = detail::has_contexts(sentence);
         const auto words = subsampling_(sentence, random, kept);
+        bool& contexts = has_contexts_[thread].is;
+        if (!contexts && words.size() > 1) contexts = detail::has_contexts(sentence);
         strata.resize(words.size());
         places.resize(words.size());
         for (std::size_t i = 0; i < words.size(); ++i) {
@@ -188,8 +194,9 @@ class HostStrata {
       }
       Random random(parameters_.seed ^ block_streams, std::uint64_t{input} * strata_.count + output,
                     epoch_ * episodes_ + episode_);
-      // One block in eight, different ones in each episode.
-      sink.with_loss = (input + output + episode_) % (std::min)(8u, strata_.count) == 0;
+      // One block in eight, different ones in each episode; all if there are few pairs.
+      sink.with_loss =
+          is_small_ || (input + output + episode_) % (std::min)(8u, strata_.count) == 0;
       sampler.begin_block(input, output, pairs_share_[output]);
       sampler.sample(std::span<const std::uint32_t>(pairs), random, sink);
       sink.end_update();
@@ -254,7 +261,7 @@ class HostStrata {
   std::uint64_t episode_ = 0;
   std::uint32_t step_ = 0;
   float rate_ = 0;
-  bool finds_ = false;
+  bool finds_ = false, is_small_ = false;
   const Between* between_ = nullptr;
   std::atomic<bool> first_is_trained_{false}, last_is_there_{true};
   std::vector<std::vector<PairList>> found_;  // [parts of this rank]

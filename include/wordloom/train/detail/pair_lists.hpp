@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -114,6 +115,8 @@ class PairWire {
       list.ends.resize(std::size_t{last - first} * strata_.count);
       for (std::uint32_t& n : list.ends) n = take(sizeof n);
       const std::uint32_t count = list.ends.empty() ? 0 : list.ends.back();
+      if (!std::ranges::is_sorted(list.ends) || count * bytes_ > static_cast<std::size_t>(end - at))
+        throw SyncError("the pairs that another rank has sent end too early");
       const std::uint32_t mask = (std::uint32_t{1} << bits_) - 1;
       list.pairs.resize(count);
       for (std::uint32_t& pair : list.pairs) {

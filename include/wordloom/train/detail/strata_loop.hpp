@@ -104,6 +104,7 @@ class StrataLoop : StepLoop<Engine, Run> {
         engine_.exchange_pairs(
             run_.sync.size(), [this](std::size_t rank) { return strata_of(rank); },
             [this](std::vector<std::string> to) { return run_.sync.exchange(std::move(to)); });
+    engine_.begin_episode();
   }
 
   /// Takes the outputs of the last block of this step if they have arrived or `waits`, and then
