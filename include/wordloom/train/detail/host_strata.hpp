@@ -42,23 +42,23 @@ class HostStrata {
   HostStrata(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels, Model& model,
              const Hyperparameters& parameters, double subsample, std::uint64_t episodes,
              std::pair<std::size_t, std::size_t> own)
-      : corpus_(corpus),
+      : team_((std::min)(resolve_threads(parameters.threads),
+                         (std::max<std::size_t>)(1, own.second - own.first)),
+              parameters.pin_threads),
+        corpus_(corpus),
         samplers_(samplers),
         kernels_(kernels),
         model_(model),
         parameters_(parameters),
-        strata_(samplers.strata()),
-        subsampling_(model.vocabulary, subsample),
         episodes_(episodes),
-        first_(static_cast<std::uint32_t>(own.first)),
-        last_(static_cast<std::uint32_t>(own.second)),
-        team_((std::min)(resolve_threads(parameters.threads),
-                         (std::max<std::size_t>)(1, own.second - own.first)),
-              parameters.pin_threads),
-        found_(last_ - first_),
+        subsampling_(model.vocabulary, subsample),
+        found_(own.second - own.first),
         has_contexts_(team_.threads()),
         done_(team_.threads()),
-        pairs_share_(strata_.count) {
+        strata_(samplers.strata()),
+        pairs_share_(strata_.count),
+        first_(static_cast<std::uint32_t>(own.first)),
+        last_(static_cast<std::uint32_t>(own.second)) {
     const WordRates rates(model.vocabulary, subsample);
     for (RowId i = 0; i < strata_.rows; ++i)
       pairs_share_[strata_.of(i)] += rates.kept[i] / rates.sum;
@@ -246,30 +246,30 @@ class HostStrata {
       last_is_there_.wait(false, std::memory_order_acquire);
   }
 
+  StepTeam team_;
   const Corpus& corpus_;
   const Samplers& samplers_;
   const Kernels& kernels_;
   Model& model_;
   const Hyperparameters& parameters_;
-  const Strata strata_;
-  const Subsampling subsampling_;
   const std::uint64_t episodes_;
-  const std::uint32_t first_, last_;
-  StepTeam team_;
-  // Written by thread 0, between two steps.
+  // Numbers of the step, and its rate below, are written by thread 0 between two steps.
   std::size_t epoch_ = 0;
   std::uint64_t episode_ = 0;
+  const Between* between_ = nullptr;
+  const Subsampling subsampling_;
+  std::vector<std::vector<PairList>> found_;  // [parts of this rank]
+  std::vector<PairList> lists_;     // all pairs of this rank's inputs, in the order of the text
+  std::vector<Flag> has_contexts_;  // [threads]
+  std::vector<Trained> done_;       // [threads]
+  const Strata strata_;
+  std::vector<double> pairs_share_;  // [strata] of the pairs with an output in it
+  const std::uint32_t first_, last_;
   std::uint32_t step_ = 0;
   float rate_ = 0;
-  bool finds_ = false, is_small_ = false;
-  const Between* between_ = nullptr;
-  std::atomic<bool> first_is_trained_{false}, last_is_there_{true};
-  std::vector<std::vector<PairList>> found_;  // [parts of this rank]
-  std::vector<PairList> lists_;      // all pairs of this rank's inputs, in the order of the text
-  std::vector<Flag> has_contexts_;   // [threads]
-  std::vector<Trained> done_;        // [threads]
-  std::vector<double> pairs_share_;  // [strata] of the pairs with an output in it
   std::atomic<std::uint32_t> next_{0};
+  bool finds_ = false, is_small_ = false;
+  std::atomic<bool> first_is_trained_{false}, last_is_there_{true};
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail
