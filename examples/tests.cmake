@@ -409,6 +409,20 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
   wordloom_corpus_test(mpi-columns
     "rm -f *; train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 20 --sampler uniform --context-size 50 --iter 1 --threads 1 --quiet'
      $train --output one; ${job} 3 $train --sync mpi --output three; cmp one three")
+  # Strata have the bits of one process, also when processes are killed and others go on.
+  wordloom_corpus_test(mpi-strata
+    "rm -f *; ${stop_midway}
+     train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --sampler stratified --strata 7'
+     $train --quiet --threads 2 --iter 1 --output one; ${job} 3 $train --quiet --threads 1 --iter 1 --sync mpi --output three; cmp one three
+     one='$(cut -d \" \" -f 1 /proc/$pid/task/$pid/children)'
+     status=0; stop_midway KILL 'test -s state' \"$one\" ${job} 3 $train --threads 1 --sync mpi --output v --checkpoint state --checkpoint-every 0 || status=$?
+     test $status -ne 0; test ! -e v
+     ${job} 2 $train --quiet --threads 2 --sync mpi --output v --checkpoint state --resume --iter $epochs; mv v resumed
+     $train --quiet --threads 1 --output v --iter $epochs; cmp resumed v
+     ${job} 3 $train --quiet --threads 1 --sync mpi --sync-format 8bit --output v --json --evaluate-analogy ${corpus}/analogies | tee out
+     grep '\"sync_format\":\"8bit\"' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out
+     status=0; ${job} 8 $train --quiet --sync mpi --output v 2>err || status=$?
+     test $status -ne 0; grep 'there are 8 ranks and 7 strata' err")
   wordloom_corpus_test(mpi-hostfile
     "rm -f *; ${CMAKE_CURRENT_SOURCE_DIR}/cluster/run.sh ${CMAKE_CURRENT_SOURCE_DIR}/cluster/hostfile $<TARGET_FILE:word2vec> --train ${corpus}/text --size 20 --threads 1 --quiet --output v
      test -s v")
@@ -601,6 +615,10 @@ if(WORDLOOM_ENABLE_CUDA)
 else()
   wordloom_refusal_test(no-cuda "--train in --output v --kernel cuda-warp" "--kernel cuda-warp needs a build with CUDA")
 endif()
+wordloom_refusal_test(strata-effect "--train in --output v --strata 8" "--strata has no effect without --sampler stratified")
+wordloom_refusal_test(strata-optimizer "--train in --output v --sampler stratified --optimizer adam" "--optimizer adam does not go with --sampler stratified")
+wordloom_refusal_test(strata-many "--train in --output v --sampler stratified --strata 257" "--strata is 257, must be from 0 to 256")
+wordloom_refusal_test(strata-format "--train in --output v --sampler stratified --sync mpi --sync-format 4bit" "--sync-format 4bit does not go with --sampler stratified")
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
 wordloom_refusal_test(optimizer-kernel "--train in --output v --optimizer adam --kernel fused" "--optimizer adam goes with --kernel dot, not fused")
 wordloom_refusal_test(optimizer "--train in --output v --optimizer adam --cbow 1" "--optimizer adam does not train CBOW: leave one of them out")
