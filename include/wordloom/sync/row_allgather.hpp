@@ -43,8 +43,8 @@ class RowAllgather {
  public:
   using Replica = ReplicaType;
 
-  /// Makes trainers refuse a sampler that does not train columns: share_rows() would never be
-  /// called, and the replicas would differ.
+  /// Makes trainers refuse a sampler that trains neither columns nor strata: rows would never be
+  /// shared, and the replicas would differ.
   static constexpr bool shares_rows = true;
 
   /// `format`: of rows that are passed on: fp32, bf16 or bits8, rounded at random so that the mean
