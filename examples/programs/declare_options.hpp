@@ -224,13 +224,13 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
   app.add_option(
          "--strata", options.strata,
          "Strata of each matrix with --sampler stratified: a process needs one or more, and "
-         "uses a thread for each at most; 0 = 32, other numbers for few or very many words")
+         "uses a thread for each at most; 0 = 32, fewer for less than 16,384 words")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--episode", options.episode,
-                 "Words of all processes that --sampler stratified trains between two orders of "
-                 "the corpus, and in which a process sends one matrix; 0 = 64 for each word of the "
+                 "Words whose pairs --sampler stratified sorts and trains together, of all "
+                 "processes, each of which sends one matrix meanwhile; 0 = 64 for each word of the "
                  "vocabulary, and at least 16 episodes in a run")
       ->check(whole_number)
       ->capture_default_str()
@@ -286,7 +286,7 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
          "Numbers in which changes are exchanged: 32-bit or 16-bit floats, or quantised "
          "with error feedback to 8, 4, 2 or 1 bits; auto: 4bit between machines; "
          "fp32 on one machine, on GPUs, with --sync-interval epoch and for other rules than "
-         "coherent")
+         "coherent. Rows of --sampler stratified: fp32, bf16 or 8bit; auto: 8bit between machines")
       ->check(CLI::IsMember(formats))
       ->capture_default_str()
       ->group(heading::method);
