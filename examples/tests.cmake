@@ -436,7 +436,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      cat err; test $(grep -c 'note: this process waits .* try --sync-format 2bit' err) -eq 1")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
   foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-few-bits mpi-refuses mpi-killed mpi-warned mpi-stopped
-                       mpi-same-bits mpi-own-texts mpi-resumes mpi-columns mpi-hostfile mpi-namespaces)
+                       mpi-same-bits mpi-own-texts mpi-resumes mpi-columns mpi-strata mpi-hostfile mpi-namespaces)
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
                                                     "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
   endforeach()
