@@ -94,7 +94,13 @@ wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
     return AnyCorpus(corpus);
   };
   if (owns_rows(options)) {
-    if (options.stream) return counted(TextCorpus(options.train, vocabulary, reading));
+    if (options.stream) {
+      const TextCorpus text(options.train, vocabulary, reading);
+      if (trains_strata(options) && !text.splits())
+        throw InvalidArgument{"--sampler ", options.sampler, " reads the text in many parts, and '",
+                              options.train, "' can only be read as a whole: leave --stream out"};
+      return counted(text);
+    }
     return counted(EncodedCorpus::from_text(options.train, vocabulary, reading));
   }
   if (options.stream)
