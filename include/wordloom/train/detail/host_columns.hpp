@@ -76,20 +76,8 @@ class HostColumns {
   }
   static void end_column() noexcept {}
 
-  /// The work of one thread, or of all threads, since the last wait().
-  struct alignas(64) Trained {
-    std::uint64_t examples = 0;
-    LossSum loss;
-  };
-  Trained wait() {
-    Trained all;
-    for (Trained& of_thread : done_) {
-      all.examples += of_thread.examples;
-      all.loss += of_thread.loss;
-      of_thread = {};
-    }
-    return all;
-  }
+  /// Returns the work of all threads since the last call.
+  TrainedByThread wait() { return TrainedByThread::take(done_); }
 
  private:
   static constexpr std::size_t part_words = ColumnParts::part_words;
@@ -123,9 +111,7 @@ class HostColumns {
         sink.end_update();
       }
       flush_worker(kernel, model_, sink.learning_rate);
-      const WorkDone done = std::exchange(sink.done, {});
-      done_[thread].examples += done.examples;
-      done_[thread].loss += done.loss;
+      done_[thread].add(std::exchange(sink.done, {}));
     };
     serve(train_parts);
   }
@@ -159,7 +145,7 @@ class HostColumns {
   bool has_contexts_ = false, finds_contexts_ = false;
   // For each part [columns_at_once x words of the part]. Both steps of a column use them.
   std::vector<WordId> contexts_;
-  std::vector<Trained> done_;  // [threads]
+  std::vector<TrainedByThread> done_;  // [threads]
   std::atomic<std::size_t> next_part_{0};
 };
 

@@ -125,20 +125,8 @@ class HostStrata {
     return std::ranges::any_of(has_contexts_, [](const Flag& of_thread) { return of_thread.is; });
   }
 
-  /// The work of one thread, or of all threads, since the last wait().
-  struct alignas(64) Trained {
-    std::uint64_t examples = 0;
-    LossSum loss;
-  };
-  Trained wait() {
-    Trained all;
-    for (Trained& of_thread : done_) {
-      all.examples += of_thread.examples;
-      all.loss += of_thread.loss;
-      of_thread = {};
-    }
-    return all;
-  }
+  /// Returns the work of all threads since the last call.
+  TrainedByThread wait() { return TrainedByThread::take(done_); }
 
  private:
   struct alignas(64) Flag {
@@ -223,9 +211,7 @@ class HostStrata {
         throw;
       }
       flush_worker(kernel, model_, sink.learning_rate);
-      const WorkDone done = std::exchange(sink.done, {});
-      done_[thread].examples += done.examples;
-      done_[thread].loss += done.loss;
+      done_[thread].add(std::exchange(sink.done, {}));
     };
     serve(part);
   }
@@ -259,9 +245,9 @@ class HostStrata {
   const Between* between_ = nullptr;
   const Subsampling subsampling_;
   std::vector<std::vector<PairList>> found_;  // [parts of this rank]
-  std::vector<PairList> lists_;     // all pairs of this rank's inputs, in the order of the text
-  std::vector<Flag> has_contexts_;  // [threads]
-  std::vector<Trained> done_;       // [threads]
+  std::vector<PairList> lists_;        // all pairs of this rank's inputs, in the order of the text
+  std::vector<Flag> has_contexts_;     // [threads]
+  std::vector<TrainedByThread> done_;  // [threads]
   const Strata strata_;
   std::vector<double> pairs_share_;  // [strata] of the pairs with an output in it
   const std::uint32_t first_, last_;

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <vector>
@@ -8,8 +9,31 @@
 #include <wordloom/core/detail/processors.hpp>
 #include <wordloom/core/detail/spinning_barrier.hpp>
 #include <wordloom/core/parallel.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/train/detail/run_progress.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
+
+/// The work of one thread, or of all threads, in some steps.
+struct alignas(64) TrainedByThread {
+  std::uint64_t examples = 0;
+  LossSum loss;
+
+  void add(const WorkDone& done) {
+    examples += done.examples;
+    loss += done.loss;
+  }
+  /// Returns the work of all threads, and forgets it.
+  static TrainedByThread take(std::vector<TrainedByThread>& of_threads) {
+    TrainedByThread all;
+    for (TrainedByThread& of_thread : of_threads) {
+      all.examples += of_thread.examples;
+      all.loss += of_thread.loss;
+      of_thread = {};
+    }
+    return all;
+  }
+};
 
 /// Threads that work in steps and wait for each other after each. Between two steps only thread 0
 /// works.
