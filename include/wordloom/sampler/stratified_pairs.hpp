@@ -10,6 +10,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
@@ -72,18 +73,14 @@ class StratifiedPairs::Run {
       : policy_(policy), targets_(policy.targets.start(vocabulary)) {
     const std::size_t words = vocabulary.size();
     constexpr std::size_t usual = 32, usual_rows = 512, least_rows = 16;
+    const std::size_t least = (words + detail::Strata::max_rows - 1) / detail::Strata::max_rows;
     std::size_t count = policy.strata;
     if (count == 0)
-      count = (std::max)(std::clamp<std::size_t>(words / usual_rows, 1, usual),
-                         (words + detail::Strata::max_rows - 1) / detail::Strata::max_rows);
-    if (words > count * detail::Strata::max_rows)
-      throw InvalidArgument{"strata is ",
-                            count,
-                            ", must be at least ",
-                            (words + detail::Strata::max_rows - 1) / detail::Strata::max_rows,
-                            " for a vocabulary of ",
-                            words,
-                            " words"};
+      count = (std::max)(std::clamp<std::size_t>(words / usual_rows, 1, usual), least);
+    if (count < least)
+      throw InvalidArgument{
+          "strata is ", count,   ", must be at least ", least, " for a vocabulary of ",
+          words,        " words"};
     count = (std::min)(count, (std::max<std::size_t>)(1, words / least_rows));
     strata_ = {static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(words)};
     double all = 0;
@@ -129,7 +126,7 @@ class StratifiedPairs::Worker {
   explicit Worker(const Run& run)
       : run_(run),
         most_(run.policy_.block_contexts != 0 ? run.policy_.block_contexts : 10),
-        // A stratum may have more than its share of negatives, which is limited.
+        // The mean of a centre depends on its stratum's share of negatives; this is the most.
         max_negatives_(4 * run.policy_.targets.negatives),
         drawn_{std::vector<RowId>(1 + max_negatives_), std::vector<RowId>(1 + max_negatives_)} {}
 
@@ -160,14 +157,14 @@ class StratifiedPairs::Worker {
       inputs_[ends_[Pair::output(pair)]++] = strata.row(input_, Pair::input(pair));
     // ends_[i] is the end of the inputs of output i now.
     parts_.clear();
-    for (std::uint32_t i = 0, first = 0; i + 1 < ends_.size(); first = ends_[i++])
-      for (std::uint32_t n = ends_[i] - first, at = first; n > 0;) {
-        const auto size = static_cast<std::uint32_t>((n + (n + most_ - 1) / most_ - 1) /
-                                                     ((n + most_ - 1) / most_));
-        parts_.push_back({i, at, size});
-        at += size;
-        n -= size;
+    for (std::uint32_t i = 0, first = 0; i + 1 < ends_.size(); first = ends_[i++]) {
+      const std::size_t contexts = ends_[i] - first, parts = (contexts + most_ - 1) / most_;
+      for (std::size_t k = 0; k < parts; ++k) {
+        const auto [from, until] = detail::part_of(contexts, k, parts);
+        parts_.push_back({i, first + static_cast<std::uint32_t>(from),
+                          static_cast<std::uint32_t>(until - from)});
       }
+    }
     for (std::size_t i = parts_.size(); i > 1; --i)
       std::swap(parts_[i - 1], parts_[random.below(i)]);
     for (std::size_t i = 0; i <= parts_.size(); ++i) {
