@@ -217,8 +217,7 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
          "Context words of a window of --sampler shared that have negatives of their own and are "
          "trained one after the other, as by hogwild; 0: all are scored before any is trained, "
          "which takes less time and, in wide windows, overshoots. Of --sampler stratified: "
-         "contexts "
-         "of a word that share negatives, 0 = 10")
+         "contexts of a word that share negatives, 0 = 10")
       ->check(whole_number)
       ->group(heading::method);
   app.add_option(

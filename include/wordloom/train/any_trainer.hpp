@@ -125,7 +125,7 @@ class AnyTrainer {
     std::size_t context_size = 1024;
     std::filesystem::path contexts = {};
     /// Synchronises with other ranks: `.sync = Allreduce<MpiRanks>(ranks)`, RowAllgather to train
-    /// columns.
+    /// columns or strata.
     AnySync<> sync = {};
   };
 
