@@ -25,7 +25,6 @@
 #include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
-#include <wordloom/train/detail/pair_lists.hpp>
 #include <wordloom/train/trainer.hpp>
 
 #include "small_models.hpp"
@@ -36,7 +35,7 @@ namespace strata_scenario {
 
 using namespace wordloom;
 using Format = SyncOptions::Format;
-using detail::PassedRows, detail::PairList, detail::PairSorter, detail::Strata, detail::StratumPair;
+using detail::PassedRows, detail::Strata;
 
 /// A text that is trained by strata. The higher the power, the more frequent are a few words.
 struct StrataScenario {
@@ -176,69 +175,6 @@ struct FailingKernel {
     return {rank, rank == 1 && is_first == in_first_thread};
   }
 };
-
-/// A pair of two strata.
-struct Pair {
-  std::uint32_t input, output;  // strata
-  std::uint32_t code;
-};
-
-/// Returns pairs of rows of all strata, the last row of each among them.
-inline std::vector<Pair> random_pairs(const Strata& strata, std::size_t count) {
-  Random random(3);
-  const auto place = [&](std::uint32_t stratum, bool last) {
-    const std::uint32_t size = strata.size(stratum);
-    return last ? size - 1 : static_cast<std::uint32_t>(random.below(size));
-  };
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto input = static_cast<std::uint32_t>(random.below(strata.count)),
-               output = static_cast<std::uint32_t>(random.below(strata.count));
-    const std::uint32_t row = place(input, i % 5 == 0), other = place(output, i % 3 == 0);
-    pairs.push_back({input, output, StratumPair::code(row, other)});
-    if (StratumPair::input(pairs.back().code) != row ||
-        StratumPair::output(pairs.back().code) != other)
-      FAIL("the code of " << row << " and " << other);
-  }
-  return pairs;
-}
-
-inline std::vector<PairList> sorted(const Strata& strata, const std::vector<Pair>& pairs) {
-  PairSorter sorter(strata);
-  std::vector<PairList> lists;
-  for (const auto& [input, output, code] : pairs)
-    sorter.add(input, StratumPair::input(code), output, StratumPair::output(code), lists);
-  sorter.end(lists);
-  sorter.end(lists);  // adds no empty list
-  return lists;
-}
-
-/// Returns the pairs of each block, [input - first][output], of all lists.
-inline std::vector<std::vector<std::uint32_t>> blocks_of(const std::vector<PairList>& lists,
-                                                         std::uint32_t first, std::uint32_t last,
-                                                         std::uint32_t strata) {
-  std::vector<std::vector<std::uint32_t>> blocks;
-  for (std::uint32_t input = first; input < last; ++input)
-    for (std::uint32_t output = 0; output < strata; ++output) {
-      auto& block = blocks.emplace_back();
-      for (const PairList& list : lists) {
-        const auto [begin, end] = list.block(input, output, strata);
-        block.insert(block.end(), begin, end);
-      }
-    }
-  return blocks;
-}
-
-/// Returns those of the pairs themselves, in the order of the text.
-inline std::vector<std::vector<std::uint32_t>> blocks_of(const std::vector<Pair>& pairs,
-                                                         std::uint32_t first, std::uint32_t last,
-                                                         std::uint32_t strata) {
-  std::vector<std::vector<std::uint32_t>> blocks(std::size_t{last - first} * strata);
-  for (const auto& [input, output, code] : pairs)
-    if (first <= input && input < last)
-      blocks[std::size_t{input - first} * strata + output].push_back(code);
-  return blocks;
-}
 
 using PairCounts = std::map<std::pair<RowId, RowId>, std::uint64_t>;
 

@@ -1,5 +1,5 @@
-// Training by strata in one process: its tables and lists of pairs, what it trains, and that any
-// number of threads trains the same. Ranks are tested in sync/test_passed_rows.cpp.
+// Training by strata in one process: what it trains, and that any number of threads trains the
+// same. Ranks are tested in sync/test_passed_rows.cpp.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -17,7 +17,6 @@
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/sync/thread_ranks.hpp>
-#include <wordloom/train/detail/pair_lists.hpp>
 #include <wordloom/train/detail/step_team.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -30,93 +29,6 @@
 
 using namespace wordloom;
 using namespace strata_scenario;
-using detail::PairWire;
-
-TEST_CASE("every row has one place in one stratum, and strata have equally many rows", "[strata]") {
-  for (const std::uint32_t count : {1u, 2u, 3u, 7u, 32u, 256u})
-    for (const std::uint32_t rows : {count, count + 1, 2 * count - 1, 2 * count, 2 * count + 1,
-                                     3 * count + count / 2, 1003u}) {
-      INFO(rows << " rows in " << count << " strata");
-      const Strata strata{count, rows};
-      std::vector<std::uint32_t> sizes;
-      std::vector<bool> seen(rows);
-      for (std::uint32_t s = 0; s < count; ++s) {
-        sizes.push_back(strata.size(s));
-        for (std::uint32_t place = 0; place < sizes.back(); ++place) {
-          const RowId row = strata.row(s, place);
-          if (row >= rows || seen[row]) FAIL("row " << row << " in stratum " << s);
-          if (strata.of(row) != s || strata.place(row) != place) FAIL("back from row " << row);
-          seen[row] = true;
-        }
-      }
-      CHECK(std::ranges::count(seen, true) == rows);
-      const auto [least, most] = std::ranges::minmax(sizes);
-      CHECK(most - least <= 1);
-      // Two turns give each stratum frequent words and rare ones.
-      for (std::uint32_t s = 0; s < count && rows >= 2 * count; ++s)
-        if (strata.row(s, 0) + strata.row(s, 1) != 2 * count - 1) FAIL("turns of stratum " << s);
-    }
-}
-
-TEST_CASE("sorted pairs are found in their blocks, in the order of the text", "[strata]") {
-  for (const std::size_t count : {0u, 1u, 1599u, 1600u, 1601u, 5000u}) {
-    const Strata strata{5, 23};
-    const auto pairs = random_pairs(strata, count);
-    const auto lists = sorted(strata, pairs);
-    CHECK(lists.size() == (count + 1599) / 1600);
-    CHECK(blocks_of(lists, 0, 5, 5) == blocks_of(pairs, 0, 5, 5));
-  }
-}
-
-TEST_CASE("ranks receive the pairs of their strata in as few bytes as places need", "[strata]") {
-  for (const auto& [places, bytes] : {std::pair{1u, 0u},
-                                      {2u, 1u},
-                                      {16u, 1u},
-                                      {17u, 2u},
-                                      {256u, 2u},
-                                      {257u, 3u},
-                                      {4096u, 3u},
-                                      {4097u, 4u},
-                                      {65536u, 4u}})
-    for (const std::uint32_t missing : {0u, 3u}) {  // rows of the last turn
-      if (places == 1 && missing > 0) continue;
-      INFO(places << " places");
-      const Strata strata{5, 5 * places - missing};
-      const auto pairs = random_pairs(strata, 4000);
-      const auto lists = sorted(strata, pairs);
-      const PairWire wire(strata);
-      std::size_t of_all = 0;
-      for (const auto& [first, last] :
-           {std::pair{0u, 2u}, {2u, 4u}, {4u, 5u}, {1u, 1u}, {0u, 5u}}) {
-        std::string text;
-        for (const PairList& list : lists) wire.append(list, first, last, text);
-        const auto expected = blocks_of(pairs, first, last, 5);
-        const auto received = wire.lists(text, first, last);
-        CHECK(blocks_of(received, first, last, 5) == expected);
-        std::size_t size = first == last ? 0 : lists.size() * (last - first) * 5 * 4;
-        for (const auto& block : expected) size += bytes * block.size();
-        CHECK(text.size() == size);
-        if (last - first < 5)
-          of_all += received.empty() ? 0 : text.size();
-        else
-          CHECK(of_all == text.size());
-      }
-    }
-}
-
-TEST_CASE("pairs that another rank has sent and that are cut off are refused", "[strata]") {
-  const Strata strata{3, 3000};
-  const PairWire wire(strata);
-  std::string text;
-  for (const PairList& list : sorted(strata, random_pairs(strata, 30)))
-    wire.append(list, 1, 3, text);
-  CHECK(wire.lists(text, 1, 3).size() == 1);
-  std::size_t refused = 0;
-  for (std::size_t size = 1; size < text.size(); ++size)
-    refused += message_of<SyncError>([&] { wire.lists(text.substr(0, size), 1, 3); }) ==
-               "the pairs that another rank has sent end too early";
-  CHECK(refused == text.size() - 1);
-}
 
 TEST_CASE("an exception in any thread of a team ends all of them", "[strata]") {
   constexpr std::size_t threads = 3, steps = 4;
@@ -160,18 +72,20 @@ TEST_CASE("each pair of the text is trained once in an epoch, with negatives of 
       sampler.window = Window::fixed(3);
       sampler.block_contexts = threads == 1 ? 0 : 4;
       const std::size_t most = threads == 1 ? 10 : 4;
-      const Strata of = sampler.start(text.vocabulary).strata();
-      CHECK(of.count == strata);
+      const auto run = sampler.start(text.vocabulary);
+      const Strata& of = run.strata();
+      CHECK(of.count() == strata);
       PairCounts counts;
       std::size_t largest = 0;
       for (const auto& [inputs, outputs, rate, thread] :
            trained_blocks(text, sampler, parameters)) {
         for (const RowId input : inputs) {
           ++counts[{input, outputs[0]}];
-          if (of.of(input) != of.of(inputs[0])) FAIL("inputs of two strata");
+          if (of.at(input).stratum() != of.at(inputs[0]).stratum()) FAIL("inputs of two strata");
         }
         for (std::size_t i = 1; i < outputs.size(); ++i)
-          if (outputs[i] == outputs[0] || of.of(outputs[i]) != of.of(outputs[0]))
+          if (outputs[i] == outputs[0] ||
+              of.at(outputs[i]).stratum() != of.at(outputs[0]).stratum())
             FAIL("the negative " << outputs[i] << " of the centre " << outputs[0]);
         largest = std::max(largest, inputs.size());
       }
@@ -185,7 +99,8 @@ TEST_CASE("blocks that are trained in one step have no stratum in common", "[str
   constexpr std::uint32_t strata = 5;
   const StrataScenario text;
   const auto sampler = StrataScenario::sampler(strata);
-  const Strata of = sampler.start(text.vocabulary).strata();
+  const auto run = sampler.start(text.vocabulary);
+  const Strata& of = run.strata();
   auto parameters = StrataScenario::parameters(2);
   parameters.subsample = 0;
   // A step has a learning rate of its own.
@@ -195,7 +110,7 @@ TEST_CASE("blocks that are trained in one step have no stratum in common", "[str
   };
   std::map<float, Step, std::greater<>> steps;
   for (const auto& [inputs, outputs, rate, thread] : trained_blocks(text, sampler, parameters)) {
-    const std::uint32_t input = of.of(inputs[0]), output = of.of(outputs[0]);
+    const std::uint32_t input = of.at(inputs[0]).stratum(), output = of.at(outputs[0]).stratum();
     steps[rate].outputs[input].insert(output);
     steps[rate].inputs[output].insert(input);
     steps[rate].threads[input].insert(thread);
@@ -226,7 +141,8 @@ TEST_CASE("negatives are as many and as frequent as those of all words", "[strat
     parameters.subsample = 0;
     auto sampler = StrataScenario::sampler(6);
     sampler.block_contexts = 1;  // draws of different pairs do not depend on each other
-    const Strata of = sampler.start(text.vocabulary).strata();
+    const auto run = sampler.start(text.vocabulary);
+    const Strata& of = run.strata();
     const auto words = static_cast<RowId>(text.vocabulary.size());
     std::vector<std::uint64_t> drawn(words);
     std::vector<double> centers(words), of_stratum(6), share(6), expected(words);
@@ -234,7 +150,7 @@ TEST_CASE("negatives are as many and as frequent as those of all words", "[strat
     for (const auto& block : trained_blocks(text, sampler, parameters)) {
       ++pairs;
       ++centers[block.outputs[0]];
-      ++of_stratum[of.of(block.outputs[0])];
+      ++of_stratum[of.at(block.outputs[0]).stratum()];
       negatives += block.outputs.size() - 1;
       for (const RowId row : std::span(block.outputs).subspan(1)) ++drawn[row];
     }
@@ -242,11 +158,12 @@ TEST_CASE("negatives are as many and as frequent as those of all words", "[strat
     for (RowId i = 0; i < words; ++i) {
       const auto count = static_cast<double>(text.vocabulary.counts()[i]);
       weights += expected[i] = std::pow(count, 0.75);
-      share[of.of(i)] += count / static_cast<double>(text.vocabulary.total_count());
+      share[of.at(i).stratum()] += count / static_cast<double>(text.vocabulary.total_count());
     }
     // A word is drawn for the centres of its stratum other than itself.
     for (RowId i = 0; i < words; ++i)
-      all += expected[i] *= 5 / weights * (of_stratum[of.of(i)] - centers[i]) / share[of.of(i)];
+      all += expected[i] *=
+          5 / weights * (of_stratum[of.at(i).stratum()] - centers[i]) / share[of.at(i).stratum()];
     for (double& of_word : expected) of_word /= all;
     CHECK(std::abs(chi_squared_deviation(drawn, expected)) < 4);
     CHECK(static_cast<double>(negatives) == Approx(all).epsilon(0.01));
@@ -325,21 +242,21 @@ TEST_CASE("training by strata that cannot be done is refused", "[strata]") {
           }) == "word seven");
   }
   auto sampler = StrataScenario::sampler(1);
-  const auto start = [&](std::size_t words) {
+  const auto start = [&](std::size_t words) -> Strata {
     std::vector<std::pair<std::string, std::uint64_t>> counts;
     for (std::size_t i = 0; i < words; ++i) counts.emplace_back(std::to_string(i), 5);
     return sampler.start(Vocabulary::from_counts(counts)).strata();
   };
   CHECK(message_of<CorpusError>([&] { start(1); }) ==
         "negative sampling needs a vocabulary of at least 2 words, got 1");
-  CHECK(start(65'536).size(0) == 65'536);
+  CHECK(start(65'536).of(0).size() == 65'536);
   CHECK(message_of<InvalidArgument>([&] { start(65'537); }) ==
         "strata is 1, must be at least 2 for a vocabulary of 65537 words");
   sampler.strata = 7;
-  CHECK(start(100).count == 6);
+  CHECK(start(100).count() == 6);
   sampler.strata = 0;
   for (const std::size_t words : {2u, 1023u, 1024u, 16'383u, 16'384u, 65'537u})
-    CHECK(start(words).count == std::clamp<std::size_t>(words / 512, 1, 32));
+    CHECK(start(words).count() == std::clamp<std::size_t>(words / 512, 1, 32));
   for (const std::size_t threads : {1u, 3u})
     CHECK(refusal({40, {0, 1, 2, 3}}, threads, 1e-12) ==
           no_context +

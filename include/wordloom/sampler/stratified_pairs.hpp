@@ -16,6 +16,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/detail/strata.hpp>
+#include <wordloom/sampler/expected_updates.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
@@ -70,8 +71,53 @@ struct StratifiedPairs {
 class StratifiedPairs::Run {
  public:
   Run(const StratifiedPairs& policy, const Vocabulary& vocabulary)
-      : policy_(policy), targets_(policy.targets.start(vocabulary)) {
-    const std::size_t words = vocabulary.size();
+      : Run(policy, vocabulary, WordRates(vocabulary, 0)) {}
+  /// `rates`: of the words, which strata divide among them.
+  Run(const StratifiedPairs& policy, const Vocabulary& vocabulary, const WordRates& rates)
+      : policy_(policy),
+        targets_(policy.targets.start(vocabulary)),
+        tables_(std::make_shared<Tables>(policy, vocabulary, rates)) {}
+
+  const StratifiedPairs& policy() const noexcept { return policy_; }
+  const detail::Strata& strata() const noexcept { return tables_->strata; }
+  std::size_t output_rows() const noexcept { return strata().rows(); }
+  detail::ExpectedUpdates expected_updates(const WordRates& rates) const {
+    return detail::expected_of_skip_gram(rates, static_cast<double>(policy_.window.mean_context()),
+                                         targets_);
+  }
+  Worker worker() const;
+
+ private:
+  friend class Worker;
+  struct Tables {
+    Tables(const StratifiedPairs& policy, const Vocabulary& vocabulary, const WordRates& rates)
+        : strata(count_of(policy, vocabulary.size()), rates.kept) {
+      double all = 0;
+      for (std::uint32_t j = 0; j < strata.count(); ++j) {
+        double sum = 0, pairs = 0;
+        std::vector<double> weights;
+        for (const RowId row : strata.of(j)) {
+          weights.push_back(
+              std::pow(static_cast<double>(vocabulary.counts()[row]), policy.targets.exponent));
+          sum += weights.back();
+          pairs += rates.kept[row] / rates.sum;
+        }
+        noise.emplace_back(weights);
+        negatives.push_back(static_cast<double>(policy.targets.negatives) * sum /
+                            (std::max)(pairs, 1e-9));
+        all += sum;
+      }
+      for (double& of : negatives) of /= all;
+    }
+
+    detail::Strata strata;
+    std::vector<detail::AliasTable> noise;  // [strata] of the places of each
+    // [strata] for each centre of it: as many as its words are of all negatives, divided by what
+    // they are of all centres.
+    std::vector<double> negatives;
+  };
+
+  static std::uint32_t count_of(const StratifiedPairs& policy, std::size_t words) {
     constexpr std::size_t usual = 32, usual_rows = 512, least_rows = 16;
     const std::size_t least = (words + detail::Strata::max_rows - 1) / detail::Strata::max_rows;
     std::size_t count = policy.strata;
@@ -81,43 +127,13 @@ class StratifiedPairs::Run {
       throw InvalidArgument{
           "strata is ", count,   ", must be at least ", least, " for a vocabulary of ",
           words,        " words"};
-    count = (std::min)(count, (std::max<std::size_t>)(1, words / least_rows));
-    strata_ = {static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(words)};
-    double all = 0;
-    auto noise = std::make_shared<std::vector<Noise>>();
-    for (std::uint32_t j = 0; j < strata_.count; ++j) {
-      std::vector<double> weights(strata_.size(j));
-      double sum = 0;
-      for (std::uint32_t i = 0; i < weights.size(); ++i)
-        sum += weights[i] = std::pow(static_cast<double>(vocabulary.counts()[strata_.row(j, i)]),
-                                     policy.targets.exponent);
-      noise->push_back({detail::AliasTable(weights), sum});
-      all += sum;
-    }
-    for (Noise& of : *noise) of.share /= all;
-    noise_ = std::move(noise);
+    return static_cast<std::uint32_t>(
+        (std::min)(count, (std::max<std::size_t>)(1, words / least_rows)));
   }
-
-  const StratifiedPairs& policy() const noexcept { return policy_; }
-  const detail::Strata& strata() const noexcept { return strata_; }
-  std::size_t output_rows() const noexcept { return strata_.rows; }
-  detail::ExpectedUpdates expected_updates(const WordRates& rates) const {
-    return detail::expected_of_skip_gram(rates, static_cast<double>(policy_.window.mean_context()),
-                                         targets_);
-  }
-  Worker worker() const;
-
- private:
-  friend class Worker;
-  struct Noise {
-    detail::AliasTable table;  // of the places of a stratum
-    double share;              // of all negatives
-  };
 
   StratifiedPairs policy_;
   NegativeSampling::Run targets_;
-  detail::Strata strata_;
-  std::shared_ptr<const std::vector<Noise>> noise_;  // [strata]
+  std::shared_ptr<const Tables> tables_;
 };
 
 /// The scratch memory of one thread.
@@ -134,27 +150,24 @@ class StratifiedPairs::Worker {
     return {.inputs = most_, .outputs = 1 + max_negatives_};
   }
 
-  /// Sets the strata of the pairs that sample() takes. `pairs_share`: the expected share of pairs
-  /// whose output is in that stratum.
-  void begin_block(std::uint32_t input, std::uint32_t output, double pairs_share) noexcept {
+  /// Sets the strata of the pairs that sample() takes.
+  void begin_block(std::uint32_t input, std::uint32_t output) noexcept {
     input_ = input;
     output_ = output;
-    const double mean = static_cast<double>(run_.policy_.targets.negatives) *
-                        (*run_.noise_)[output].share / (std::max)(pairs_share, 1e-9);
-    negatives_ = (std::min)(mean, static_cast<double>(max_negatives_));
+    negatives_ = (std::min)(run_.tables_->negatives[output], static_cast<double>(max_negatives_));
   }
 
   /// Makes the blocks of pairs, each a StratumPair.
   template <class Sink>
   void sample(std::span<const std::uint32_t> pairs, Random& random, Sink&& sink) {
     using Pair = detail::StratumPair;
-    const detail::Strata& strata = run_.strata_;
-    ends_.assign(strata.size(output_) + 1, 0);
+    const std::vector<RowId>& rows = run_.strata().of(input_);
+    ends_.assign(run_.strata().of(output_).size() + 1, 0);
     inputs_.resize(pairs.size());
     for (const std::uint32_t pair : pairs) ++ends_[Pair::output(pair) + 1];
     for (std::size_t i = 1; i < ends_.size(); ++i) ends_[i] += ends_[i - 1];
     for (const std::uint32_t pair : pairs)
-      inputs_[ends_[Pair::output(pair)]++] = strata.row(input_, Pair::input(pair));
+      inputs_[ends_[Pair::output(pair)]++] = rows[Pair::input(pair)];
     // ends_[i] is the end of the inputs of output i now.
     parts_.clear();
     for (std::uint32_t i = 0, first = 0; i + 1 < ends_.size(); first = ends_[i++]) {
@@ -188,14 +201,15 @@ class StratifiedPairs::Worker {
   template <class Sink>
   void begin(const Part& part, std::vector<RowId>& drawn, std::size_t& count, Random& random,
              Sink& sink) {
-    const auto& noise = (*run_.noise_)[output_].table;
-    drawn[0] = run_.strata_.row(output_, part.output);
+    const auto& noise = run_.tables_->noise[output_];
+    const std::vector<RowId>& rows = run_.strata().of(output_);
+    drawn[0] = rows[part.output];
     const auto negatives = static_cast<std::size_t>(negatives_ + random.uniform());
     count = 1;
     // A negative that is the centre is left out, as in word2vec.
     for (std::size_t k = 0; k < (std::min)(negatives, max_negatives_); ++k) {
       const std::uint32_t place = noise.draw(random);
-      if (place != part.output) drawn[count++] = run_.strata_.row(output_, place);
+      if (place != part.output) drawn[count++] = rows[place];
     }
     announce_rows(sink, std::span<const RowId>(inputs_).subspan(part.first, part.size),
                   std::span<const RowId>(drawn).first(count));

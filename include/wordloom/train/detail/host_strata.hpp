@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,8 +22,8 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/detail/strata.hpp>
-#include <wordloom/sampler/expected_updates.hpp>
 #include <wordloom/sampler/window.hpp>
+#include <wordloom/train/detail/block_order.hpp>
 #include <wordloom/train/detail/pair_lists.hpp>
 #include <wordloom/train/detail/step_team.hpp>
 #include <wordloom/train/detail/update_sink.hpp>
@@ -32,8 +33,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// Training of strata by the threads of a rank, see StratifiedPairs. An episode has a step that
 /// finds its pairs, in P parts of its words, and P steps that train blocks: in step s, those of
 /// input stratum r and output stratum r + s, for each r of this rank. Each part and each block
-/// draws its random numbers from a stream of its own, and in a step no two threads change the same
-/// row, so that any number of threads and ranks gives the same bits.
+/// draws its random numbers from a stream of its own, and threads train blocks in a BlockOrder, so
+/// that any number of threads and ranks gives the same bits.
 /// `Sampler`: the policy, whose blocks are checked or not.
 template <class Sampler, bool checked, class Corpus, class Samplers, class Kernels>
 class HostStrata {
@@ -52,17 +53,17 @@ class HostStrata {
         parameters_(parameters),
         episodes_(episodes),
         subsampling_(model.vocabulary, subsample),
-        found_(own.second - own.first),
-        has_contexts_(team_.threads()),
-        done_(team_.threads()),
         strata_(samplers.strata()),
-        pairs_share_(strata_.count),
         first_(static_cast<std::uint32_t>(own.first)),
-        last_(static_cast<std::uint32_t>(own.second)) {
-    const WordRates rates(model.vocabulary, subsample);
-    for (RowId i = 0; i < strata_.rows; ++i)
-      pairs_share_[strata_.of(i)] += rates.kept[i] / rates.sum;
-  }
+        last_(static_cast<std::uint32_t>(own.second)),
+        found_(last_ - first_),
+        blocks_(strata_.count()),
+        wire_(strata_.count(), strata_.most_rows()),
+        order_(last_ - first_, last_ - first_ == strata_.count()),
+        has_contexts_(team_.threads()),
+        done_(team_.threads()) {}
+
+  std::size_t threads() const noexcept { return team_.threads(); }
 
   static void download(Model&) noexcept {}
 
@@ -72,52 +73,60 @@ class HostStrata {
     team_.run([this](std::size_t thread, const auto& serve) { take_part(thread, serve); }, work);
   }
 
-  /// Finds the pairs of this rank's parts of an episode.
+  /// Finds the pairs of an episode in this rank's parts, and sorts them.
   void find_pairs(std::size_t epoch, std::uint64_t episode) {
     epoch_ = epoch;
     episode_ = episode;
+    do_each(Work::find, last_ - first_);
+    std::vector<std::size_t> counts(strata_.count());
+    for (std::uint32_t i = 0; i < counts.size(); ++i)
+      for (const auto& lists : found_)
+        for (const FoundPairs& list : lists) counts[i] += list.count(i);
+    blocks_.resize(0, counts);
+    do_each(Work::sort, strata_.count());
     for (auto& lists : found_) lists.clear();
-    next_ = first_;
-    finds_ = true;
-    team_.step();
-    lists_.clear();
-    for (auto& lists : found_)
-      for (PairList& list : lists) lists_.push_back(std::move(list));
+    is_small_ = blocks_.size() < 100'000;
   }
   /// Gives each rank the pairs of its inputs. `strata_of(rank)`: its strata; `exchange`: see
   /// TextCollective.
   template <class StrataOf, class Exchange>
   void exchange_pairs(std::size_t ranks, const StrataOf& strata_of, const Exchange& exchange) {
-    const PairWire wire(strata_);
     std::vector<std::string> to(ranks);
+    sent_.resize(strata_.count());
     for (std::size_t r = 0; r < ranks; ++r) {
       const auto [first, last] = strata_of(r);
-      for (const PairList& list : lists_)
-        wire.append(list, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last),
-                    to[r]);
+      std::size_t pairs = 0;
+      for (std::size_t i = first; i < last; ++i) {
+        sent_[i] = {&to[r], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last),
+                    pairs};
+        pairs += blocks_.count(static_cast<std::uint32_t>(i));
+      }
+      to[r].resize(wire_.size(last - first, pairs));
     }
-    lists_.clear();
-    for (const std::string& text : exchange(std::move(to)))
-      for (PairList& list : wire.lists(text, first_, last_)) lists_.push_back(std::move(list));
+    do_each(Work::write, strata_.count());
+    const auto texts = exchange(std::move(to));
+    received_.clear();
+    for (const std::string& text : texts) received_.emplace_back(wire_, text, last_ - first_);
+    std::vector<std::size_t> counts(last_ - first_);
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      for (const PairWire::Reader& text : received_) counts[i] += text.count(i);
+    blocks_.resize(first_, counts);
+    do_each(Work::read, last_ - first_);
+    is_small_ = blocks_.size() < 100'000;
   }
-  /// Notes what is to be trained in the episode, once all its pairs are there.
-  void begin_episode() {
-    std::size_t pairs = 0;
-    for (const PairList& list : lists_) pairs += list.pairs.size();
-    is_small_ = pairs < 100'000;
-  }
-  /// Trains step `step` of the episode. `between`: called in this thread between its blocks, with
-  /// whether the first block has been trained; returns whether the outputs of the last one are
-  /// there, for which a thread waits that trains it. `waits`: whether it should wait for them.
-  using Between = std::function<bool(bool first_is_trained, bool waits)>;
-  void train(std::uint32_t step, double rate, const Between& between) {
-    step_ = step;
-    rate_ = static_cast<float>(rate);
-    between_ = &between;
-    next_ = first_;
-    finds_ = false;
-    first_is_trained_ = false;
-    last_is_there_ = between(false, false);
+
+  /// Passes outputs on to other ranks. Called in thread 0 between its blocks, with the number of
+  /// steps whose first block has been trained; returns that of the last step whose last block may
+  /// be trained. `waits`: whether it should wait for outputs in flight.
+  using Pass = std::function<std::uint32_t(std::uint32_t trained, bool waits)>;
+  /// Trains steps first, first + 1 ... of the episode, each with its rate.
+  void train(std::uint32_t first, std::vector<double> rates, const Pass& pass) {
+    step_ = first;
+    rates_ = std::move(rates);
+    pass_ = &pass;
+    order_.begin(static_cast<std::uint32_t>(rates_.size()));
+    order_.arrived(pass(0, false));
+    work_ = Work::train;
     team_.step();
   }
   /// Returns whether there was a pair so far, in a sentence of two different words.
@@ -132,104 +141,125 @@ class HostStrata {
   struct alignas(64) Flag {
     bool is = false;
   };
+  struct Sent {
+    std::string* to;
+    std::uint32_t first, last;  // strata of the receiver
+    std::size_t before;         // pairs of its strata before this one
+  };
+  enum class Work { find, sort, write, read, train };
   // Make the streams of parts and of blocks differ from each other.
   static constexpr std::uint64_t part_streams = 0x70616972, block_streams = 0x626c6f636b;
 
+  /// Lets the threads do `work` for numbers 0 to count - 1.
+  void do_each(Work work, std::uint32_t count) {
+    work_ = work;
+    next_ = 0;
+    count_ = count;
+    team_.step();
+  }
+
   template <class Serve>
   void take_part(std::size_t thread, const Serve& serve) {
-    PairSorter sorter(strata_);
+    PairFinder finder(strata_.count());
     std::vector<WordId> kept;
-    std::vector<std::uint32_t> strata, places, pairs;
+    std::vector<Strata::Place> places;
     auto sampler = worker_of(samplers_);
     const Block::Shape max = sampler.max_block();
     auto kernel =
         block_worker_of<Block::Features::used_by<Sampler>()>(kernels_, std::as_const(model_), max);
     UpdateSink sink(model_, kernel, max, 0, WorkDone(), {}, NoSubwordRows::Thread(),
                     block_checks<Sampler, checked>(samplers_, model_, thread, team_.threads()));
-    const auto find_part = [&](std::uint32_t part) {
+    const auto find_part = [&](std::uint32_t i) {
       // The parts of a rank are next to each other in the text, and those of an episode all over
       // it.
-      const std::uint64_t stream = part * episodes_ + episode_;
+      const std::uint64_t stream = (first_ + i) * episodes_ + episode_;
       Random random(parameters_.seed ^ part_streams, stream, epoch_);
-      for (const std::span<const WordId> sentence :
-           corpus_.sentences(Shard{stream, episodes_ * strata_.count, epoch_, parameters_.seed})) {
+      for (const std::span<const WordId> sentence : corpus_.sentences(
+               Shard{stream, episodes_ * strata_.count(), epoch_, parameters_.seed})) {
         const auto words = subsampling_(sentence, random, kept);
         bool& contexts = has_contexts_[thread].is;
         if (!contexts && words.size() > 1) contexts = detail::has_contexts(sentence);
-        strata.resize(words.size());
         places.resize(words.size());
-        for (std::size_t i = 0; i < words.size(); ++i) {
-          strata[i] = strata_.of(words[i]);
-          places[i] = strata_.place(words[i]);
-        }
+        for (std::size_t k = 0; k < words.size(); ++k) places[k] = strata_.at(words[k]);
         for (std::size_t center = 0; center < words.size(); ++center) {
           const WindowRange<std::size_t> window(center, samplers_.policy().window.reach(random),
                                                 words.size());
-          for (std::size_t i = window.first; i < window.end; ++i)
-            if (i != center)
-              sorter.add(strata[i], places[i], strata[center], places[center],
-                         found_[part - first_]);
+          for (std::size_t k = window.first; k < window.end; ++k)
+            if (k != center) finder.add(places[k], places[center], found_[i]);
         }
       }
-      sorter.end(found_[part - first_]);
+      finder.end(found_[i]);
     };
-    const auto train_block = [&](std::uint32_t input) {
-      const std::uint32_t output = (input + step_) % strata_.count;
-      pairs.clear();
-      for (const PairList& list : lists_) {
-        const auto [begin, end] = list.block(input, output, strata_.count);
-        pairs.insert(pairs.end(), begin, end);
-      }
-      Random random(parameters_.seed ^ block_streams, std::uint64_t{input} * strata_.count + output,
-                    epoch_ * episodes_ + episode_);
+    const auto train_block = [&](BlockOrder::Block block) {
+      const std::uint32_t input = first_ + block.input, step = step_ + block.step,
+                          output = (input + step) % strata_.count();
+      Random random(parameters_.seed ^ block_streams,
+                    std::uint64_t{input} * strata_.count() + output, epoch_ * episodes_ + episode_);
       // One block in eight, different ones in each episode; all if there are few pairs.
       sink.with_loss =
-          is_small_ || (input + output + episode_) % (std::min)(8u, strata_.count) == 0;
-      sampler.begin_block(input, output, pairs_share_[output]);
-      sampler.sample(std::span<const std::uint32_t>(pairs), random, sink);
+          is_small_ || (input + output + episode_) % (std::min)(8u, strata_.count()) == 0;
+      sink.learning_rate = static_cast<float>(rates_[block.step]);
+      sampler.begin_block(input, output);
+      sampler.sample(blocks_.block(input, output), random, sink);
       sink.end_update();
-    };
-    const auto do_blocks = [&] {
-      for (std::uint32_t i = 0; (i = next_++) < last_;) {
-        if (finds_) {
-          find_part(i);
-          continue;
-        }
-        if (i + 1 == last_) wait_for_last(thread);
-        train_block(i);
-        if (i == first_) first_is_trained_.store(true, std::memory_order_release);
-        if (thread == 0) look_between(false);
-      }
-      if (thread == 0 && !finds_) look_between(true);
+      flush_worker(kernel, model_, sink.learning_rate);
+      order_.trained(block);
     };
     const auto part = [&] {
-      sink.learning_rate = rate_;
       try {
-        do_blocks();
+        if (work_ == Work::train) {
+          train_blocks(thread, train_block);
+          done_[thread].add(std::exchange(sink.done, {}));
+        } else {
+          for (std::uint32_t i = 0; (i = next_++) < count_;)
+            work_ == Work::find ? find_part(i) : move_pairs(i);
+        }
       } catch (...) {
-        tell_others();  // which would wait for ever
+        has_failed_ = true;
+        order_.changed();  // for those that wait
         throw;
       }
-      flush_worker(kernel, model_, sink.learning_rate);
-      done_[thread].add(std::exchange(sink.done, {}));
     };
     serve(part);
   }
 
-  /// Looks for the outputs of the last block, or waits for them. For thread 0.
-  void look_between(bool waits) {
-    if ((*between_)(first_is_trained_.load(std::memory_order_acquire), waits)) tell_others();
-  }
-  void tell_others() {
-    last_is_there_.store(true, std::memory_order_release);
-    last_is_there_.notify_all();
-  }
-  void wait_for_last(std::size_t thread) {
-    if (last_is_there_.load(std::memory_order_acquire)) return;
-    if (thread == 0)
-      look_between(true);
+  /// Sorts the pairs of an input stratum, writes them for another rank, or takes those of others.
+  void move_pairs(std::uint32_t i) {
+    if (work_ == Work::sort)
+      blocks_.fill(i, [&](const auto& add) {
+        for (const auto& lists : found_)
+          for (const FoundPairs& list : lists)
+            for (std::uint32_t k = list.begin(i); k < list.ends[i]; ++k)
+              add(list.outputs[k], list.pairs[k]);
+      });
+    else if (work_ == Work::write)
+      wire_.write(blocks_, i, i - sent_[i].first, sent_[i].last - sent_[i].first, sent_[i].before,
+                  *sent_[i].to);
     else
-      last_is_there_.wait(false, std::memory_order_acquire);
+      blocks_.fill(first_ + i, [&](const auto& add) {
+        for (const PairWire::Reader& text : received_) text.visit(i, add);
+      });
+  }
+
+  /// Trains blocks until there are none, or a thread has failed.
+  template <class Train>
+  void train_blocks(std::size_t thread, const Train& train_block) {
+    const bool has_others = last_ - first_ < strata_.count();
+    while (!has_failed_) {
+      const std::uint32_t changes = order_.changes();
+      if (thread == 0) order_.arrived((*pass_)(order_.trained(0u), false));
+      bool is_idle = false;
+      if (const auto block = order_.take(is_idle))
+        train_block(*block);
+      else if (order_.all_trained())
+        break;
+      else if (thread != 0 || !has_others)
+        order_.wait_for_change(changes);
+      else if (is_idle)  // for outputs alone
+        order_.arrived((*pass_)(order_.trained(0u), true));
+      else
+        std::this_thread::yield();
+    }
   }
 
   StepTeam team_;
@@ -239,23 +269,27 @@ class HostStrata {
   Model& model_;
   const Hyperparameters& parameters_;
   const std::uint64_t episodes_;
-  // Numbers of the step, and its rate below, are written by thread 0 between two steps.
-  std::size_t epoch_ = 0;
-  std::uint64_t episode_ = 0;
-  const Between* between_ = nullptr;
   const Subsampling subsampling_;
-  std::vector<std::vector<PairList>> found_;  // [parts of this rank]
-  std::vector<PairList> lists_;        // all pairs of this rank's inputs, in the order of the text
+  const Strata& strata_;
+  const std::uint32_t first_, last_;
+  std::vector<std::vector<FoundPairs>> found_;  // [parts of this rank]
+  PairBlocks blocks_;
+  const PairWire wire_;
+  std::vector<Sent> sent_;  // [strata]
+  std::vector<PairWire::Reader> received_;
+  BlockOrder order_;
   std::vector<Flag> has_contexts_;     // [threads]
   std::vector<TrainedByThread> done_;  // [threads]
-  const Strata strata_;
-  std::vector<double> pairs_share_;  // [strata] of the pairs with an output in it
-  const std::uint32_t first_, last_;
-  std::uint32_t step_ = 0;
-  float rate_ = 0;
+  // Written by thread 0 while the others wait.
+  Work work_ = Work::find;
+  std::uint32_t count_ = 0, step_ = 0;
+  std::size_t epoch_ = 0;
+  std::uint64_t episode_ = 0;
+  std::vector<double> rates_;
+  const Pass* pass_ = nullptr;
+  bool is_small_ = false;
   std::atomic<std::uint32_t> next_{0};
-  bool finds_ = false, is_small_ = false;
-  std::atomic<bool> first_is_trained_{false}, last_is_there_{true};
+  std::atomic<bool> has_failed_{false};
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail

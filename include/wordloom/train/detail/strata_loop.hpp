@@ -38,12 +38,13 @@ class StrataLoop : StepLoop<Engine, Run> {
   StrataLoop(Engine& engine, const Samplers& samplers, Run& run, std::uint64_t episodes)
       : Base(engine, run, 1),
         strata_(samplers.strata()),
-        steps_(episodes * strata_.count),
-        // Ranks that ask each other end the overlap of training with what is in flight.
-        tick_interval_(run.sync.size() == 1 ? 1 : (strata_.count + 7) / 8) {
-    if (run.sync.size() > strata_.count)
+        steps_(episodes * strata_.count()),
+        // Ranks that ask each other wait for all that is in flight, and threads for each other.
+        steps_of_tick_(run.sync.size() == 1 && engine.threads() == 1 ? 1
+                                                                     : (strata_.count() + 7) / 8) {
+    if (run.sync.size() > strata_.count())
       throw InvalidArgument{
-          "there are ", run.sync.size(), " ranks and ", strata_.count,
+          "there are ", run.sync.size(), " ranks and ", strata_.count(),
           " strata: set strata to that number or more; each has 16 words or more"};
     run.arrive = [this] {
       this->arrive();
@@ -53,86 +54,76 @@ class StrataLoop : StepLoop<Engine, Run> {
 
   /// Returns the strata [first, second) of a rank.
   std::pair<std::size_t, std::size_t> strata_of(std::size_t rank) const {
-    return part_of(strata_.count, rank, run_.sync.size());
+    return part_of(strata_.count(), rank, run_.sync.size());
   }
 
   void train() {
-    run_.synchronise(progress());
+    run_.synchronise(progress(0));
     if (ends_epoch()) this->end_epoch(engine_.has_contexts());  // in which the run was stopped
     engine_.run([this] {
-      while (this->goes_on()) train_step();
+      while (this->goes_on()) train_steps();
     });
     run_.end();
   }
 
  private:
   /// Returns the number of a step in its episode.
-  std::uint32_t step() const { return static_cast<std::uint32_t>(at_.sentences % strata_.count); }
-  /// Returns the fraction of the run that is done, 0 to 1.
-  double progress() const {
-    return static_cast<double>(at_.epoch * steps_ + at_.sentences) /
+  std::uint32_t step() const { return static_cast<std::uint32_t>(at_.sentences % strata_.count()); }
+  /// Returns the fraction of the run that is done `more` steps later, 0 to 1.
+  double progress(std::uint64_t more) const {
+    return static_cast<double>(at_.epoch * steps_ + at_.sentences + more) /
            static_cast<double>(run_.parameters.epochs * steps_);
   }
   bool ends_epoch() const { return at_.sentences == steps_; }
 
-  void train_step() {
+  /// Trains the steps up to the next tick.
+  void train_steps() {
     if (step() == 0 || !has_pairs_) find_pairs();
-    const double rate = run_.schedule.rate(progress());
-    begun_ = false;
-    engine_.train(step(), rate, [this](bool first_is_trained, bool waits) {
-      return pass_outputs(first_is_trained, waits);
+    const std::uint32_t first = step();
+    const auto steps = (std::min)(steps_of_tick_ - first % steps_of_tick_, strata_.count() - first);
+    std::vector<double> rates;
+    for (std::uint32_t i = 0; i < steps; ++i) rates.push_back(run_.schedule.rate(progress(i)));
+    begun_ = arrived_ = 0;
+    engine_.train(first, rates, [this](std::uint32_t trained, bool waits) {
+      return pass_outputs(trained, waits);
     });
-    if (!begun_) pass_outputs(true, true);
-    const auto [first, last] = part_of(run_.tokens_per_epoch, at_.sentences, steps_);
-    ++at_.sentences;
-    this->submitted(last - first, rate);
-    if (step() % tick_interval_ == 0) {
-      take_outputs();
-      this->end_step(progress());
-      if (ends_epoch()) this->end_epoch(engine_.has_contexts());
-    } else if (run_.state.is_due()) {
-      run_.state.pause(run_.model);
-    }
+    if (run_.sync.size() > 1)
+      while (arrived_ < steps) pass_outputs(steps, true);
+    const std::uint64_t words = part_of(run_.tokens_per_epoch, at_.sentences, steps_).first;
+    at_.sentences += steps;
+    this->submitted(part_of(run_.tokens_per_epoch, at_.sentences - 1, steps_).second - words,
+                    rates.back());
+    this->end_step(progress(0));
+    if (ends_epoch()) this->end_epoch(engine_.has_contexts());
   }
 
   /// Finds the pairs of the episode.
   void find_pairs() {
-    engine_.find_pairs(at_.epoch, at_.sentences / strata_.count);
+    engine_.find_pairs(at_.epoch, at_.sentences / strata_.count());
     has_pairs_ = true;
     if constexpr (shares_rows<decltype(run_.sync)>)
       if (run_.sync.size() > 1)
         engine_.exchange_pairs(
             run_.sync.size(), [this](std::size_t rank) { return strata_of(rank); },
             [this](std::vector<std::string> to) { return run_.sync.exchange(std::move(to)); });
-    engine_.begin_episode();
   }
 
-  /// Takes the outputs of the last block of this step if they have arrived or `waits`, and then
-  /// begins to give those of the first block to the rank before once they are trained. Returns
-  /// whether the former are there.
-  bool pass_outputs([[maybe_unused]] bool first_is_trained, [[maybe_unused]] bool waits) {
+  /// Takes the outputs in flight if they have arrived or `waits`, and then begins to give those of
+  /// the first block of the next step, if it is trained: that of `trained` steps since the tick is.
+  /// Returns how many steps' outputs have arrived.
+  std::uint32_t pass_outputs([[maybe_unused]] std::uint32_t trained, [[maybe_unused]] bool waits) {
     if constexpr (shares_rows<decltype(run_.sync)>) {
-      if (run_.sync.size() == 1) return true;
-      if (!begun_ && in_flight_ && !waits && !run_.sync.has_passed()) return false;
-      if (!begun_) take_outputs();
-      if (!begun_ && first_is_trained) {
-        const auto first = strata_of(run_.sync.rank()).first;
+      if (run_.sync.size() == 1) return 0;
+      const auto [first, last] = strata_of(run_.sync.rank());
+      if (arrived_ < begun_ && (waits || run_.sync.has_passed()))
+        run_.sync.end_pass(run_.replica, Model::Side::output,
+                           strata_.of((last + step() + arrived_++) % strata_.count()));
+      if (arrived_ == begun_ && begun_ < trained)
         run_.sync.begin_pass(run_.replica, Model::Side::output,
-                             rows_of((first + step()) % strata_.count),
-                             (strata_.rows + strata_.count - 1) / strata_.count);
-        begun_ = in_flight_ = true;
-        taken_ = (strata_of(run_.sync.rank()).second + step()) % strata_.count;
-      } else if (begun_ && in_flight_ && run_.sync.has_passed()) {
-        take_outputs();
-      }
+                             strata_.of((first + step() + begun_++) % strata_.count()),
+                             strata_.most_rows());
     }
-    return true;
-  }
-  /// Waits for the outputs in flight, if there are any.
-  void take_outputs() {
-    if constexpr (shares_rows<decltype(run_.sync)>)
-      if (std::exchange(in_flight_, false))
-        run_.sync.end_pass(run_.replica, Model::Side::output, rows_of(taken_));
+    return arrived_;
   }
   /// Makes all rows equal on all ranks, between two steps.
   void gather_rows() {
@@ -145,8 +136,8 @@ class StrataLoop : StepLoop<Engine, Run> {
           first.push_back(rows.size());
           const auto [from, until] = strata_of(rank);
           for (std::size_t i = from; i < until; ++i) {
-            const auto of_stratum =
-                rows_of(side == Model::Side::input ? i : (i + step()) % strata_.count);
+            const std::vector<RowId>& of_stratum =
+                strata_.of(side == Model::Side::input ? i : (i + step()) % strata_.count());
             rows.insert(rows.end(), of_stratum.begin(), of_stratum.end());
           }
         }
@@ -155,20 +146,11 @@ class StrataLoop : StepLoop<Engine, Run> {
       }
     }
   }
-  std::vector<RowId> rows_of(std::size_t stratum) const {
-    const auto s = static_cast<std::uint32_t>(stratum);
-    std::vector<RowId> rows(strata_.size(s));
-    for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = strata_.row(s, i);
-    return rows;
-  }
-
-  const Strata strata_;
+  const Strata& strata_;
   const std::uint64_t steps_;  // of an epoch
-  const std::uint32_t tick_interval_;
+  const std::uint32_t steps_of_tick_;
   bool has_pairs_ = false;
-  bool begun_ = false;      // to give outputs, in this step
-  bool in_flight_ = false;  // outputs
-  std::size_t taken_ = 0;   // the stratum of those that this rank takes
+  std::uint32_t begun_ = 0, arrived_ = 0;  // passes since the tick; one is in flight at most
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail

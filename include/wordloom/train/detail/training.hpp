@@ -133,10 +133,13 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
                   "holds its sentences (concept Corpus), such as EncodedCorpus");
             const auto episodes = episodes_of(corpus.token_count(), options.parameters.epochs,
                                               model.vocabulary.size(), samplers.policy().episode);
+            // The strata of `samplers` divide all words, these the words that are kept.
+            const SamplerRun balanced(samplers.policy(), model.vocabulary,
+                                      WordRates(model.vocabulary, subsample));
             HostStrata<Sampler, checked, Corpus, SamplerRun, KernelRun<Kernel>> threads(
-                corpus, samplers, kernels, model, options.parameters, subsample, episodes,
-                part_of(samplers.strata().count, sync.rank(), sync.size()));
-            StrataLoop(threads, samplers, run, episodes).train();
+                corpus, balanced, kernels, model, options.parameters, subsample, episodes,
+                part_of(balanced.strata().count(), sync.rank(), sync.size()));
+            StrataLoop(threads, balanced, run, episodes).train();
           } else {
             train_by_threads<Sampler, checked>(corpus, samplers, kernels, encoder, run, subsample);
           }

@@ -1,0 +1,284 @@
+// How fast a cluster would train by strata: counts the pairs of each block in an episode of a text,
+// and lets nodes train the blocks in the order of Wordloom, with given times of a pair and of the
+// network. Prints a table: words/s of the fastest number of strata, and their share of what as many
+// single nodes would make.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iomanip>
+#include <iostream>
+#include <limits>
+#include <queue>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+#include <wordloom/sampler/detail/strata.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "support/arguments.hpp"
+#include "support/demo_text.hpp"
+#include "support/training.hpp"
+
+using namespace wordloom;
+using detail::Strata;
+
+namespace {
+
+/// Seconds, of one AMD EPYC (AVX2) and 128 dimensions.
+struct Costs {
+  double pair = 243e-9, part = 52e-9, block = 2e-6;  // fitted to 200,000 blocks
+  double find = 150e-9;                              // a word's pairs, sorted
+  double write = 100e-9, read = 30e-9;               // a row, as 8 bits
+  double wire = 8e-9;                                // a pair, written and read
+  double byte = 0.2e-9;                              // of pairs, in thread 0
+  double speed_up = 1;                               // of another processor
+};
+
+struct Network {
+  const char* name;
+  double latency, bytes_per_second;
+};
+
+/// An episode: the seconds of each block on one thread, [inputs x outputs].
+struct Episode {
+  std::uint32_t strata;
+  std::vector<double> seconds;
+  double words, pairs, rows, row_bytes;
+
+  double at(std::size_t input, std::size_t step) const {
+    return seconds[input * strata + (input + step) % strata];
+  }
+};
+
+struct Pair {
+  WordId center, context;
+};
+
+std::vector<Pair> pairs_of(const TrainingInput& input, std::size_t words, std::size_t window,
+                           double subsample) {
+  const detail::Subsampling subsampling(input.vocabulary, subsample);
+  Random random(1);
+  std::vector<WordId> kept;
+  std::vector<Pair> pairs;
+  std::size_t read = 0;
+  for (std::size_t s = 0; s < input.corpus.sentence_count() && read < words; ++s) {
+    const auto sentence = input.corpus.sentence(s);
+    read += sentence.size();
+    const auto of = subsampling(sentence, random, kept);
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      const detail::WindowRange<std::size_t> range(i, 1 + random.below(window), of.size());
+      for (std::size_t k = range.first; k < range.end; ++k)
+        if (k != i) pairs.push_back({of[i], of[k]});
+    }
+  }
+  std::ranges::sort(pairs, {}, &Pair::center);
+  return pairs;
+}
+
+Episode episode_of(const Vocabulary& vocabulary, double subsample, std::span<const Pair> pairs,
+                   std::size_t words, std::uint32_t count, const Costs& costs) {
+  const Strata strata(count, WordRates(vocabulary, subsample).kept);
+  Episode episode{count,
+                  std::vector<double>(std::size_t{count} * count, costs.block / costs.speed_up),
+                  static_cast<double>(words),
+                  static_cast<double>(pairs.size()),
+                  static_cast<double>(strata.most_rows()),
+                  132};
+  constexpr std::uint32_t most = 10;  // contexts of a part
+  for (std::size_t first = 0, i = 0; i < pairs.size(); first = i) {
+    std::vector<std::uint32_t> contexts(count);
+    for (; i < pairs.size() && pairs[i].center == pairs[first].center; ++i)
+      ++contexts[strata.at(pairs[i].context).stratum()];
+    for (std::uint32_t s = 0; s < count; ++s)
+      episode.seconds[s * count + strata.at(pairs[first].center).stratum()] +=
+          (contexts[s] * costs.pair + (contexts[s] + most - 1) / most * costs.part) /
+          costs.speed_up;
+  }
+  return episode;
+}
+
+/// Simulates the steps between two ticks: threads of nodes that take blocks as BlockOrder gives
+/// them, and thread 0 of each, which passes outputs on between its blocks.
+class Steps {
+ public:
+  Steps(const Episode& episode, std::size_t nodes, std::size_t threads, const Network& network,
+        const Costs& costs)
+      : episode_(episode),
+        threads_(threads),
+        own_(episode.strata / nodes),
+        write_(episode.rows * costs.write / costs.speed_up),
+        read_(episode.rows * costs.read / costs.speed_up),
+        travel_(network.latency + episode.rows * episode.row_bytes / network.bytes_per_second),
+        nodes_(nodes) {}
+
+  /// Returns the seconds of steps first to first + steps - 1.
+  double operator()(std::size_t first, std::size_t steps) {
+    first_ = first;
+    steps_ = steps;
+    for (Node& node : nodes_)
+      node = {std::vector<std::size_t>(own_), std::vector<bool>(own_),
+              std::vector<bool>(threads_, true),
+              std::vector<double>(steps, std::numeric_limits<double>::infinity())};
+    for (std::size_t n = 0; n < nodes_.size(); ++n) employ(n, 0);
+    double now = 0;
+    while (!events_.empty()) {
+      const auto [time, n, thread, input] = events_.top();
+      events_.pop();
+      now = time;
+      Node& node = nodes_[n];
+      if (thread < threads_) node.is_free[thread] = true;
+      if (input < own_) {
+        node.trains[input] = false;
+        ++node.trained[input];
+      } else if (input == writes) {
+        Node& before = nodes_[(n + nodes_.size() - 1) % nodes_.size()];
+        before.arrival[node.given++] = now + travel_;
+        push(now + travel_, (n + nodes_.size() - 1) % nodes_.size(), threads_, 0);
+      } else if (input == reads) {
+        ++node.taken;
+      }
+      employ(n, now);
+    }
+    return now;
+  }
+
+ private:
+  using Event = std::tuple<double, std::size_t, std::size_t, std::size_t>;
+  struct Node {
+    std::vector<std::size_t> trained;  // [own inputs] steps
+    std::vector<bool> trains;          // [own inputs]
+    std::vector<bool> is_free;         // [threads]
+    std::vector<double> arrival;       // [steps] of the outputs that this node takes
+    std::size_t given = 0, taken = 0;
+  };
+  static constexpr std::size_t writes = ~std::size_t{0} - 1, reads = ~std::size_t{0} - 2,
+                               arrives = ~std::size_t{0} - 3;
+
+  void push(double time, std::size_t n, std::size_t thread, std::size_t work) {
+    events_.emplace(time, n, thread, thread < threads_ ? work : arrives);
+  }
+  /// Gives each free thread of a node work.
+  void employ(std::size_t n, double now) {
+    Node& node = nodes_[n];
+    for (std::size_t thread = 0; thread < threads_; ++thread) {
+      if (!node.is_free[thread]) continue;
+      if (thread == 0 && nodes_.size() > 1) {
+        const bool gives = node.given == node.taken && node.given < node.trained[0],
+                   takes = node.taken < node.given && node.arrival[node.taken] <= now;
+        if (gives || takes) {
+          node.is_free[0] = false;
+          push(now + (gives ? write_ : read_), n, 0, gives ? writes : reads);
+          continue;
+        }
+      }
+      std::size_t best = own_;
+      for (std::size_t i = 0; i < own_; ++i) {
+        const std::size_t passed = i + 1 < own_         ? node.trained[i + 1]
+                                   : nodes_.size() == 1 ? node.trained[0]
+                                                        : node.taken;
+        if (!node.trains[i] && node.trained[i] < steps_ && node.trained[i] <= passed &&
+            (best == own_ || node.trained[i] < node.trained[best]))
+          best = i;
+      }
+      if (best == own_) continue;
+      node.is_free[thread] = false;
+      node.trains[best] = true;
+      push(now + episode_.at(n * own_ + best, first_ + node.trained[best]), n, thread, best);
+    }
+  }
+
+  const Episode& episode_;
+  const std::size_t threads_, own_;  // own: inputs of a node
+  const double write_, read_, travel_;
+  std::size_t first_ = 0, steps_ = 0;
+  std::vector<Node> nodes_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+};
+
+/// Returns the words/s of a cluster.
+double speed(const Episode& episode, std::size_t nodes, std::size_t threads, const Network& network,
+             const Costs& costs, std::size_t ticks) {
+  const auto n = static_cast<double>(nodes), t = static_cast<double>(threads);
+  double seconds = episode.words * costs.find / costs.speed_up / (n * t);
+  if (nodes > 1) {
+    // Pairs of 3 bytes, and the sizes of their blocks.
+    const double bytes =
+        (episode.pairs / n * 3 + 4.0 * episode.strata * episode.strata) * (n - 1) / n;
+    seconds += n * network.latency + bytes / network.bytes_per_second +
+               (bytes * costs.byte + episode.pairs / (n * t) * costs.wire) / costs.speed_up;
+  }
+  Steps train(episode, nodes, threads, network, costs);
+  const std::size_t tick = (episode.strata + ticks - 1) / ticks;
+  for (std::size_t first = 0; first < episode.strata; first += tick) {
+    seconds += train(first, std::min(tick, episode.strata - first));
+    if (nodes > 1) seconds += 2 * std::log2(n) * network.latency;  // ranks ask each other
+  }
+  return episode.words / seconds;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("Speed of a cluster that trains by strata");
+  std::string corpus;
+  std::vector<std::size_t> nodes{2, 4, 8, 16, 32}, threads{1, 16};
+  std::vector<std::uint32_t> strata{32, 64, 128};
+  std::size_t episode = 5'600'000, ticks = 8;
+  double subsample = 1e-4, wire = 0.7;
+  Costs costs;
+  app.add_option("--corpus", corpus, "Text; default: the demo corpus");
+  app.add_option("--nodes", nodes, "Numbers of nodes");
+  app.add_option("--threads", threads, "Threads of each");
+  app.add_option("--strata", strata, "Numbers of strata to choose from");
+  app.add_option("--episode", episode, "Words of an episode");
+  app.add_option("--ticks", ticks, "Times in an episode that ranks wait for each other");
+  app.add_option("--subsample", subsample, "Threshold of subsampling");
+  app.add_option("--speed-up", costs.speed_up, "Speed of a thread, of that of the EPYC");
+  app.add_option("--wire", wire, "Share of a network's nominal speed that ranks reach");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  }
+  const TrainingInput input = load_input(BenchmarkText(corpus, 200'000), "");
+  episode = std::min<std::size_t>(episode, input.corpus.token_count());
+  const auto pairs = pairs_of(input, episode, 5, subsample);
+  std::vector<Episode> episodes;
+  for (const std::uint32_t count : strata)
+    episodes.push_back(episode_of(input.vocabulary, subsample, pairs, episode, count, costs));
+  const double gigabit = 1e9 / 8 * wire;
+  std::cout << "| threads | network | nodes | strata | M words/s | share |\n"
+               "|---|---|---|---|---|---|\n";
+  for (const std::size_t t : threads) {
+    double single = 0;
+    for (const Network& network : {Network{"none", 0, 1},
+                                   {"1 GbE", 50e-6, gigabit},
+                                   {"10 GbE", 30e-6, 10 * gigabit},
+                                   {"100 GbE", 10e-6, 100 * gigabit}})
+      for (const std::size_t n : single == 0 ? std::vector<std::size_t>{1} : nodes) {
+        double best = 0;
+        std::uint32_t with = 0;
+        for (const Episode& of : episodes)
+          if (of.strata % n == 0 && of.strata / n >= t) {
+            const double words = speed(of, n, t, network, costs, ticks);
+            if (words > best) {
+              best = words;
+              with = of.strata;
+            }
+          }
+        if (single == 0) single = best;
+        if (best > 0)
+          std::cout << "| " << t << " | " << network.name << " | " << n << " | " << with << " | "
+                    << std::setprecision(3) << best / 1e6 << " | " << std::fixed
+                    << std::setprecision(0) << 100 * best / single / static_cast<double>(n)
+                    << std::defaultfloat << " % |\n";
+      }
+  }
+} catch (const std::exception& error) {
+  std::cerr << "predict_strata: " << error.what() << '\n';
+  return 1;
+}
