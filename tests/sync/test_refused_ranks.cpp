@@ -1,5 +1,6 @@
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/thread_ranks.hpp>
@@ -93,4 +94,27 @@ TEST_CASE("a rank that fails ends the others", "[sync]") {
                     "the disk is full");
   CHECK(messages[0] == "rank 1 has failed: the disk is full");
   CHECK(messages[2] == messages[0]);
+}
+
+TEST_CASE("the exception of the rank that has failed reaches the caller, not those that follow it",
+          "[sync]") {
+  CHECK_THROWS_WITH(ThreadRanks::run(2,
+                                     [](ThreadRanks self) {
+                                       if (self.rank() == 1) {
+                                         self.fail("no disk");
+                                         std::this_thread::sleep_for(20ms);  // rank 0 is faster
+                                         throw Error("no disk");
+                                       }
+                                       self.gather(1);
+                                     }),
+                    "no disk");
+  // A rank that has caught its own exception has none to give.
+  CHECK_THROWS_WITH(ThreadRanks::run(2,
+                                     [](ThreadRanks self) {
+                                       if (self.rank() == 1)
+                                         self.fail("no disk");
+                                       else
+                                         self.gather(1);
+                                     }),
+                    "rank 1 has failed: no disk");
 }

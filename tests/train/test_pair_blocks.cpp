@@ -151,9 +151,10 @@ TEST_CASE("strata have the same weight unless a row has more", "[strata]") {
     const Strata strata(count, weights);
     std::vector<double> of(count);
     for (RowId row = 0; row < weights.size(); ++row) of[strata.at(row).stratum()] += weights[row];
-    // A row that is too frequent is beside the rarest ones.
+    // Rows that are too frequent for 32 strata are beside the rarest ones.
+    const double least = *std::ranges::min_element(of), more = count < 32 ? 1.01 : 1.2;
     for (std::uint32_t s = 0; s < count; ++s)
-      CHECK(of[s] <= std::max(weights[strata.of(s)[0]], *std::ranges::min_element(of)) * 1.05);
+      CHECK(of[s] <= more * std::max(weights[strata.of(s)[0]], least));
   }
 }
 

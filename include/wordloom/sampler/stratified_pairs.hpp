@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -161,6 +162,9 @@ class StratifiedPairs::Worker {
   template <class Sink>
   void sample(std::span<const std::uint32_t> pairs, Random& random, Sink&& sink) {
     using Pair = detail::StratumPair;
+    if (pairs.size() > (std::numeric_limits<std::uint32_t>::max)())
+      throw InvalidArgument{"a block has ", pairs.size(),
+                            " pairs, can have 4294967295: use more strata or a shorter episode"};
     const std::vector<RowId>& rows = run_.strata().of(input_);
     ends_.assign(run_.strata().of(output_).size() + 1, 0);
     inputs_.resize(pairs.size());

@@ -28,7 +28,7 @@ class ThreadRanks {
   template <class Work>
   static void run(std::size_t size, Work work) {
     const auto shared = std::make_shared<Shared>(size);
-    std::exception_ptr first;
+    std::vector<std::exception_ptr> thrown(size);
     {
       std::vector<std::jthread> threads;
       threads.reserve(size);
@@ -39,12 +39,16 @@ class ThreadRanks {
             work(self);
           } catch (...) {
             const std::lock_guard lock(shared->guard);
-            if (!first) first = std::current_exception();
+            thrown[rank] = std::current_exception();
             shared->fail(rank, "an exception");
           }
         });
     }
-    if (first) std::rethrow_exception(first);
+    if (const std::size_t rank = shared->failed; rank < size && thrown[rank])
+      std::rethrow_exception(thrown[rank]);
+    // That rank has caught its own exception.
+    for (const std::exception_ptr& other : thrown)
+      if (other) std::rethrow_exception(other);
   }
 
   std::size_t rank() const noexcept { return rank_; }
@@ -146,7 +150,10 @@ class ThreadRanks {
         : floats(size), halves(size), quantised(size), numbers(size), texts(size), passed(size) {}
 
     void fail(std::size_t rank, const std::string& cause) {
-      if (failure.empty()) failure = detail::joined({"rank ", rank, " has failed: ", cause});
+      if (failure.empty()) {
+        failure = detail::joined({"rank ", rank, " has failed: ", cause});
+        failed = rank;
+      }
       changed.notify_all();
     }
     void throw_if_failed() const {
@@ -158,6 +165,7 @@ class ThreadRanks {
     std::size_t arrived = 0;
     std::uint64_t over = 0;  // number of rounds that all ranks have taken part in
     std::string failure;
+    std::size_t failed = 0;  // the first rank that has failed
     // The contributions of each rank to a round.
     std::vector<std::span<float>> floats;
     std::vector<std::span<detail::Bf16>> halves;

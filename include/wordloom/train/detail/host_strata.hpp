@@ -245,8 +245,9 @@ class HostStrata {
   template <class Train>
   void train_blocks(std::size_t thread, const Train& train_block) {
     const bool has_others = last_ - first_ < strata_.count();
-    while (!has_failed_) {
-      const std::uint32_t changes = order_.changes();
+    for (;;) {
+      const std::uint32_t changes = order_.changes();  // before all that may change
+      if (has_failed_) break;
       if (thread == 0) order_.arrived((*pass_)(order_.trained(0u), false));
       bool is_idle = false;
       if (const auto block = order_.take(is_idle))
