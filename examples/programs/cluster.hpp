@@ -92,12 +92,19 @@ class Cluster {
       count(values.size() / 2, 1);
       MpiRanks::begin_pass(values);
     }
-    std::vector<std::string> exchange(const std::vector<std::string>& to) {
+    void begin_exchange(std::vector<std::string> to) {
       for (std::size_t r = 0; r < to.size(); ++r)
         if (r != rank()) count(to[r].size(), 1);
+      timed([&] { MpiRanks::begin_exchange(std::move(to)); });
+    }
+    std::vector<std::string> end_exchange() {
       std::vector<std::string> from;
-      timed([&] { from = MpiRanks::exchange(to); });
+      timed([&] { from = MpiRanks::end_exchange(); });
       return from;
+    }
+    std::vector<std::string> exchange(std::vector<std::string> to) {
+      begin_exchange(std::move(to));
+      return end_exchange();
     }
     void fail(const std::string& cause) noexcept {
       report(*shared_);

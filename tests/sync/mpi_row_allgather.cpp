@@ -1,5 +1,6 @@
-// Trains columns alone and with all ranks, gathers rows in several pieces, and fails on rank 1:
-// exits with 0 where each rank has the bits, and the exception, that it should have.
+// Trains columns alone and with all ranks, gathers rows in several pieces, exchanges texts beside
+// other operations, and fails on rank 1: exits with 0 where each rank has the bits, and the
+// exception, that it should have.
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -45,18 +46,37 @@ void gather_in_pieces(MpiRanks ranks) {
   for (std::uint64_t i = 0; i < rows; ++i) require(all[i] == value(i), "a row is wrong");
 }
 
-void fail_on_rank_1(const ColumnScenario& scenario, const MpiRanks& ranks) {
+/// Texts that are longer than MPI sends at once arrive while ranks do something else, and a rank
+/// that fails meanwhile takes none of the memory that MPI still uses.
+void exchange_beside_others(MpiRanks ranks, bool fails) {
+  const std::size_t size = ranks.size(), rank = ranks.rank();
+  std::vector<std::string> to;
+  for (std::size_t r = 0; r < size; ++r)
+    to.emplace_back((std::size_t{1} << 22) + 10 * rank + r, static_cast<char>('a' + rank));
+  ranks.begin_exchange(std::move(to));
+  if (fails && rank == 1) {
+    ranks.fail("mine");
+    throw CorpusError("mine");
+  }
+  for (std::uint64_t i = 0; i < 3; ++i)
+    require(ranks.gather(i + rank)[size - 1] == i + size - 1, "another number");
+  std::vector<std::byte> passed(2 * 1000, static_cast<std::byte>(rank));
+  ranks.begin_pass(passed);
+  ranks.wait();
+  require(passed.back() == static_cast<std::byte>((rank + 1) % size), "passed on by another");
+  const auto from = ranks.end_exchange();
+  for (std::size_t r = 0; r < size; ++r)
+    require(
+        from[r] == std::string((std::size_t{1} << 22) + 10 * r + rank, static_cast<char>('a' + r)),
+        "another text");
+}
+
+/// Does work in which rank 1 throws CorpusError("mine").
+template <class Work>
+void fail_on_rank_1(const MpiRanks& ranks, Work work) {
   if (ranks.size() == 1) return;
-  using Sync = RowAllgather<MpiRanks>;
-  ColumnTrainer<Sync> trainer(ColumnScenario::parameters(2), Sync(ranks));
-  if (ranks.rank() == 1)
-    trainer.on_progress(
-        [](const Progress& progress) {
-          if (progress.fraction() > 0.3) throw CorpusError("mine");
-        },
-        std::chrono::seconds(0));
   try {
-    trainer.fit(scenario.matrix, scenario.vocabulary);
+    work();
   } catch (const CorpusError&) {
     return require(ranks.rank() == 1, "not the exception of this rank");
   } catch (const SyncError& error) {
@@ -67,6 +87,18 @@ void fail_on_rank_1(const ColumnScenario& scenario, const MpiRanks& ranks) {
   throw Error("no exception");
 }
 
+void fail_in_training(const ColumnScenario& scenario, const MpiRanks& ranks) {
+  using Sync = RowAllgather<MpiRanks>;
+  ColumnTrainer<Sync> trainer(ColumnScenario::parameters(2), Sync(ranks));
+  if (ranks.rank() == 1)
+    trainer.on_progress(
+        [](const Progress& progress) {
+          if (progress.fraction() > 0.3) throw CorpusError("mine");
+        },
+        std::chrono::seconds(0));
+  trainer.fit(scenario.matrix, scenario.vocabulary);
+}
+
 void run() {
   const ColumnScenario scenario, small(100);
   const MpiRanks ranks;
@@ -74,7 +106,10 @@ void run() {
   train<WithOptimizer<FusedKernel, Adam>>(scenario, Bf16Ranks<MpiRanks>(ranks), 1);
   train<FusedKernel>(small, ranks, 1);  // some ranks have nothing to do
   gather_in_pieces(ranks);
-  fail_on_rank_1(scenario, ranks);
+  exchange_beside_others(ranks, false);
+  fail_on_rank_1(ranks, [&] { fail_in_training(scenario, ranks); });
+  const MpiRanks others;
+  fail_on_rank_1(others, [&] { exchange_beside_others(others, true); });
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ TEST_CASE("ranks that cannot pass rows on are refused, and so are other formats"
     CHECK(Sync(self).format() == Format::fp32);
     RowAllgather<GatheringRanks> other{GatheringRanks(self)};
     Model model(12, 5);
-    CHECK(message_of<InvalidArgument>([&] { other.exchange({""}); }) ==
+    CHECK(message_of<InvalidArgument>([&] { other.begin_exchange({""}); }) ==
           "these ranks cannot exchange text, which training by strata needs: use MpiRanks or "
           "ThreadRanks");
     CHECK(message_of<InvalidArgument>(

@@ -26,7 +26,8 @@ concept PassesRows = requires(P& sync, Replica& replica, std::span<const RowId> 
   sync.has_passed();
   sync.end_pass(replica, Model::Side::output, rows);
   sync.gather_rows(replica, Model::Side::output, rows, first);
-  sync.exchange(to);
+  sync.begin_exchange(to);
+  sync.end_exchange();
 };
 
 /// A SyncPolicy behind AnySync.
@@ -43,7 +44,8 @@ struct ErasedSync {
   virtual void fail(const std::string& cause) = 0;
   virtual void share_rows(Replica& replica, Model::Side side, std::size_t first,
                           std::size_t last) = 0;
-  virtual std::vector<std::string> exchange(std::vector<std::string> to) = 0;
+  virtual void begin_exchange(std::vector<std::string> to) = 0;
+  virtual std::vector<std::string> end_exchange() = 0;
   virtual void begin_pass(Replica& replica, Model::Side side, std::span<const RowId> given,
                           std::size_t most) = 0;
   virtual bool has_passed() = 0;
@@ -73,11 +75,15 @@ struct ErasedSyncOf final : ErasedSync<Replica> {
                   [[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t last) override {
     if constexpr (detail::shares_rows<Sync>) sync.share_rows(replica, side, first, last);
   }
-  std::vector<std::string> exchange([[maybe_unused]] std::vector<std::string> to) override {
+  void begin_exchange([[maybe_unused]] std::vector<std::string> to) override {
     if constexpr (PassesRows<Sync, Replica>)
-      return sync.exchange(std::move(to));
+      sync.begin_exchange(std::move(to));
     else
       throw InvalidArgument("training by strata needs the SyncPolicy RowAllgather");
+  }
+  std::vector<std::string> end_exchange() override {
+    if constexpr (PassesRows<Sync, Replica>) return sync.end_exchange();
+    return {};
   }
   void begin_pass([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
                   [[maybe_unused]] std::span<const RowId> given,
@@ -142,9 +148,8 @@ class AnySync {
   void share_rows(Replica& replica, Model::Side side, std::size_t first, std::size_t last) {
     policy_->share_rows(replica, side, first, last);
   }
-  std::vector<std::string> exchange(std::vector<std::string> to) {
-    return policy_->exchange(std::move(to));
-  }
+  void begin_exchange(std::vector<std::string> to) { policy_->begin_exchange(std::move(to)); }
+  std::vector<std::string> end_exchange() { return policy_->end_exchange(); }
   void begin_pass(Replica& replica, Model::Side side, std::span<const RowId> given,
                   std::size_t most) {
     policy_->begin_pass(replica, side, given, most);

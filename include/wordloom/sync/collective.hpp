@@ -64,7 +64,8 @@ concept Bf16Collective = Collective<C> && requires(C& ranks, std::span<detail::B
 };
 
 /// A Collective that also exchanges text: `exchange(to)`, [size] texts of this rank for each rank,
-/// returns the texts of each rank for this one.
+/// returns the texts of each rank for this one. `begin_exchange(to)` and `end_exchange()`,
+/// optional: the same in two parts, between which other functions are called.
 template <class C>
 concept TextCollective = Collective<C> && requires(C& ranks, std::vector<std::string> to) {
   { ranks.exchange(to) } -> std::convertible_to<std::vector<std::string>>;

@@ -69,9 +69,9 @@ struct RankInfo {
 ///
 /// Samplers that train columns also need `share_rows(replica, side, first, last)`, which gives the
 /// rows of a side that this rank has trained to all ranks, and `static constexpr bool shares_rows =
-/// true`; training by strata needs exchange(), begin_pass(), has_passed(), end_pass() and
-/// gather_rows() as RowAllgather has them. `Replica` is a Model, or the Replica of a kernel on a
-/// device. See NoSync, Allreduce and RowAllgather.
+/// true`; training by strata needs begin_exchange(), end_exchange(), begin_pass(), has_passed(),
+/// end_pass() and gather_rows() as RowAllgather has them. `Replica` is a Model, or the Replica of a
+/// kernel on a device. See NoSync, Allreduce and RowAllgather.
 template <class P, class Replica = Model>
 concept SyncPolicy = requires(P& sync, const P& one, Replica& replica, RankInfo& run,
                               double progress, std::span<const std::uint64_t> numbers,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
@@ -153,30 +154,27 @@ class MpiRanks {
     MPI_Type_free(&row);
   }
 
-  /// Throws InvalidArgument, on all ranks, for 2 GiB and more between two ranks.
-  std::vector<std::string> exchange(const std::vector<std::string>& to) {
+  /// Other functions may be called between begin_exchange() and end_exchange(), but these. Throw
+  /// InvalidArgument, on all ranks, for 2 GiB and more between two ranks.
+  std::vector<std::string> exchange(std::vector<std::string> to) {
+    begin_exchange(std::move(to));
+    return end_exchange();
+  }
+  void begin_exchange(std::vector<std::string> to) {
     std::vector<std::uint64_t> sizes;
     for (const std::string& text : to) sizes.push_back(text.size());
     const std::vector<std::uint64_t> all = gather(sizes);  // [from][to]
     if (*std::max_element(all.begin(), all.end()) > INT_MAX)
       throw InvalidArgument("more text than MPI carries at a time");
-    std::vector<std::string> from(size());
-    for (std::size_t r = 0; r < size(); ++r) from[r].resize(all[r * size() + rank()]);
+    for (std::size_t r = 0; r < size(); ++r) sizes[r] = all[r * size() + rank()];
+    shared_->texts.prepare(std::move(to), {sizes.begin(), sizes.end()});
     gather(0);  // from here on no rank allocates memory, so that none fails alone
-    std::vector<MPI_Request> requests(2 * size(), MPI_REQUEST_NULL);
-    for (std::size_t r = 0; r < size(); ++r) {
-      const int other = static_cast<int>(r);
-      detail::check_mpi(
-          MPI_Irecv(from[r].data(), static_cast<int>(from[r].size()), MPI_CHAR, other,
-                    detail::MpiOperations::text_tag, shared_->communicator, &requests[r]),
-          "exchange");
-      detail::check_mpi(
-          MPI_Isend(to[r].data(), static_cast<int>(to[r].size()), MPI_CHAR, other,
-                    detail::MpiOperations::text_tag, shared_->communicator, &requests[size() + r]),
-          "exchange");
-    }
-    shared_->complete(requests, "exchange");
-    return from;
+    shared_->texts.begin(shared_->communicator);
+  }
+  std::vector<std::string> end_exchange() {
+    shared_->wait_until([this] { return shared_->texts.has_ended(); });
+    shared_->texts.to.clear();
+    return std::move(shared_->texts.from);
   }
 
   /// Ends this rank, which has failed. Must be called before `values` in flight are destroyed; does

@@ -109,17 +109,25 @@ class RowAllgather {
     gather_range(matrix, all);
   }
 
-  /// For training by strata: TextCollective::exchange. Throws InvalidArgument if the ranks lack it.
-  std::vector<std::string> exchange(std::vector<std::string> to) {
-    if constexpr (TextCollective<Ranks>) {
-      for (std::size_t r = 0; r < to.size(); ++r)
-        if (r != rank()) bytes_ += to[r].size();
-      return ranks_.exchange(std::move(to));
-    } else {
+  /// For training by strata: begins to send a text to each rank, and to take one of each, while
+  /// rows are passed on; if the ranks cannot, exchanges them now. One exchange at a time. Throws
+  /// InvalidArgument if the ranks exchange no text.
+  void begin_exchange(std::vector<std::string> to) {
+    for (std::size_t r = 0; r < to.size(); ++r)
+      if (r != rank()) bytes_ += to[r].size();
+    if constexpr (requires { ranks_.begin_exchange(std::move(to)); })
+      ranks_.begin_exchange(std::move(to));
+    else if constexpr (TextCollective<Ranks>)
+      texts_ = ranks_.exchange(std::move(to));
+    else
       throw InvalidArgument(
           "these ranks cannot exchange text, which training by strata needs: use MpiRanks or "
           "ThreadRanks");
-    }
+  }
+  /// Waits for the texts of all ranks, and returns them.
+  std::vector<std::string> end_exchange() {
+    if constexpr (requires { ranks_.end_exchange(); }) return ranks_.end_exchange();
+    return std::move(texts_);
   }
   /// Begins to give rows of a side to the rank before, and to take others from the rank behind; the
   /// first and the last rank are neighbours. `most`: the largest number of rows that a rank gives.
@@ -229,6 +237,7 @@ class RowAllgather {
   std::optional<detail::PassedRows> rows_;  // from the first pass of a run
   std::vector<std::byte> bytes_in_flight_;  // rows that this rank gives, then those that it takes
   std::array<std::vector<std::uint64_t>, 2> first_;  // [size() + 1] rows of each rank in a side
+  std::vector<std::string> texts_;                   // of ranks that exchange them at once
   std::uint64_t bytes_ = 0;
 };
 

@@ -19,20 +19,11 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
+#include <wordloom/sync/detail/mpi_texts.hpp>
 #include <wordloom/sync/detail/quantised_rows.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
-
-/// Throws SyncError ("MPI cannot `what`: ...") if `status`, which an MPI function returned, is an
-/// error.
-inline void check_mpi(int status, const char* what) {
-  if (status == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(status, text, &length);
-  throw SyncError{"MPI cannot ", what, ": ", text};
-}
 
 /// The state that all copies of an MpiRanks share. All ranks begin the same operations in the same
 /// order, and no operation completes on any rank before all ranks have begun it. So a rank that
@@ -47,7 +38,7 @@ inline void check_mpi(int status, const char* what) {
 class MpiOperations {
  public:
   enum class Kind : std::uint64_t { none, sum, sum_bf16, sum_quantised, broadcast, gather, pass };
-  static constexpr int text_tag = 0, end_tag = 1;
+  static constexpr int end_tag = MpiTexts::tag + 1;
 
   /// `timeout`: see MpiRanks, in seconds.
   MpiOperations(MPI_Comm original, double timeout)
@@ -154,6 +145,7 @@ class MpiOperations {
     if (std::exchange(has_ended_, true)) return;
     try {
       failure_ = why;
+      own_.texts = texts.begun;
       why.copy(own_.failure, sizeof own_.failure - 1);
       std::vector<MPI_Request> sends(ends_.size(), MPI_REQUEST_NULL);
       for (int other = 0; other < size; ++other)
@@ -175,6 +167,10 @@ class MpiOperations {
         check_mpi(MPI_Testall(size, sends.data(), &all, MPI_STATUSES_IGNORE), "end");
         return all != 0;
       });
+      // A rank may have learned of a failure before it began to exchange texts, as others had.
+      for (const auto& other : ends_)
+        if (other->texts > texts.begun) texts.begin(communicator);
+      complete_or_abort([&] { return texts.has_ended(); });
       complete_or_abort([&] { return advance(); });
       const End last = **std::max_element(ends_.begin(), ends_.end(),
                                           [](auto& a, auto& b) { return a->begun < b->begun; });
@@ -196,6 +192,7 @@ class MpiOperations {
 
   MPI_Comm communicator = MPI_COMM_NULL;  // a copy for these operations only
   int rank = 0, size = 1;
+  MpiTexts texts;  // that travel beside the operations
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -209,6 +206,7 @@ class MpiOperations {
     Kind kind = Kind::none;   // of the last operation
     std::uint64_t count = 0;  // number of its values, or of quantised rows
     std::uint64_t unit = 0;   // bytes of one
+    std::uint64_t texts = 0;  // number of exchanges of texts
     char failure[1000] = "";  // the message of a failure of any rank; empty: none
   };
 

@@ -58,6 +58,7 @@ class HostStrata {
         last_(static_cast<std::uint32_t>(own.second)),
         found_(last_ - first_),
         blocks_(strata_.count()),
+        for_ranks_(strata_.count()),
         wire_(strata_.count(), strata_.most_rows()),
         order_(last_ - first_, last_ - first_ == strata_.count()),
         has_contexts_(team_.threads()),
@@ -73,24 +74,23 @@ class HostStrata {
     team_.run([this](std::size_t thread, const auto& serve) { take_part(thread, serve); }, work);
   }
 
-  /// Finds the pairs of an episode in this rank's parts, and sorts them.
-  void find_pairs(std::size_t epoch, std::uint64_t episode) {
-    epoch_ = epoch;
-    episode_ = episode;
-    do_each(Work::find, last_ - first_);
-    std::vector<std::size_t> counts(strata_.count());
-    for (std::uint32_t i = 0; i < counts.size(); ++i)
-      for (const auto& lists : found_)
-        for (const FoundPairs& list : lists) counts[i] += list.count(i);
-    blocks_.resize(0, counts);
-    do_each(Work::sort, strata_.count());
-    for (auto& lists : found_) lists.clear();
-    is_small_ = blocks_.size() < 100'000;
+  /// An episode of an epoch.
+  struct Episode {
+    std::size_t epoch = 0;
+    std::uint64_t number = 0;
+  };
+
+  /// Finds the pairs of an episode, for a single rank.
+  void find_pairs(Episode episode) {
+    find(episode, blocks_);
+    begin_episode(episode);
   }
-  /// Gives each rank the pairs of its inputs. `strata_of(rank)`: its strata; `exchange`: see
-  /// TextCollective.
-  template <class StrataOf, class Exchange>
-  void exchange_pairs(std::size_t ranks, const StrataOf& strata_of, const Exchange& exchange) {
+  /// Finds the pairs of an episode in this rank's parts, and returns those of each rank's inputs:
+  /// the texts that ranks exchange. `strata_of(rank)`: its strata.
+  template <class StrataOf>
+  std::vector<std::string> find_for_ranks(Episode episode, std::size_t ranks,
+                                          const StrataOf& strata_of) {
+    find(episode, for_ranks_);
     std::vector<std::string> to(ranks);
     sent_.resize(strata_.count());
     for (std::size_t r = 0; r < ranks; ++r) {
@@ -99,12 +99,15 @@ class HostStrata {
       for (std::size_t i = first; i < last; ++i) {
         sent_[i] = {&to[r], static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last),
                     pairs};
-        pairs += blocks_.count(static_cast<std::uint32_t>(i));
+        pairs += for_ranks_.count(static_cast<std::uint32_t>(i));
       }
       to[r].resize(wire_.size(last - first, pairs));
     }
     do_each(Work::write, strata_.count());
-    const auto texts = exchange(std::move(to));
+    return to;
+  }
+  /// Takes the pairs that all ranks have found for this one.
+  void take_pairs(Episode episode, const std::vector<std::string>& texts) {
     received_.clear();
     for (const std::string& text : texts) received_.emplace_back(wire_, text, last_ - first_);
     std::vector<std::size_t> counts(last_ - first_);
@@ -112,7 +115,8 @@ class HostStrata {
       for (const PairWire::Reader& text : received_) counts[i] += text.count(i);
     blocks_.resize(first_, counts);
     do_each(Work::read, last_ - first_);
-    is_small_ = blocks_.size() < 100'000;
+    received_.clear();
+    begin_episode(episode);
   }
 
   /// Passes outputs on to other ranks. Called in thread 0 between its blocks, with the number of
@@ -150,6 +154,24 @@ class HostStrata {
   // Make the streams of parts and of blocks differ from each other.
   static constexpr std::uint64_t part_streams = 0x70616972, block_streams = 0x626c6f636b;
 
+  /// Finds the pairs of an episode in this rank's parts, and sorts them into `to`.
+  void find(Episode episode, PairBlocks& to) {
+    found_of_ = episode;
+    do_each(Work::find, last_ - first_);
+    std::vector<std::size_t> counts(strata_.count());
+    for (std::uint32_t i = 0; i < counts.size(); ++i)
+      for (const auto& lists : found_)
+        for (const FoundPairs& list : lists) counts[i] += list.count(i);
+    to.resize(0, counts);
+    sorted_ = &to;
+    do_each(Work::sort, strata_.count());
+    for (auto& lists : found_) lists.clear();
+  }
+  void begin_episode(Episode episode) {
+    episode_ = episode;
+    is_small_ = blocks_.size() < 100'000;
+  }
+
   /// Lets the threads do `work` for numbers 0 to count - 1.
   void do_each(Work work, std::uint32_t count) {
     work_ = work;
@@ -172,10 +194,10 @@ class HostStrata {
     const auto find_part = [&](std::uint32_t i) {
       // The parts of a rank are next to each other in the text, and those of an episode all over
       // it.
-      const std::uint64_t stream = (first_ + i) * episodes_ + episode_;
-      Random random(parameters_.seed ^ part_streams, stream, epoch_);
+      const std::uint64_t stream = (first_ + i) * episodes_ + found_of_.number;
+      Random random(parameters_.seed ^ part_streams, stream, found_of_.epoch);
       for (const std::span<const WordId> sentence : corpus_.sentences(
-               Shard{stream, episodes_ * strata_.count(), epoch_, parameters_.seed})) {
+               Shard{stream, episodes_ * strata_.count(), found_of_.epoch, parameters_.seed})) {
         const auto words = subsampling_(sentence, random, kept);
         bool& contexts = has_contexts_[thread].is;
         if (!contexts && words.size() > 1) contexts = detail::has_contexts(sentence);
@@ -194,10 +216,11 @@ class HostStrata {
       const std::uint32_t input = first_ + block.input, step = step_ + block.step,
                           output = (input + step) % strata_.count();
       Random random(parameters_.seed ^ block_streams,
-                    std::uint64_t{input} * strata_.count() + output, epoch_ * episodes_ + episode_);
+                    std::uint64_t{input} * strata_.count() + output,
+                    episode_.epoch * episodes_ + episode_.number);
       // One block in eight, different ones in each episode; all if there are few pairs.
       sink.with_loss =
-          is_small_ || (input + output + episode_) % (std::min)(8u, strata_.count()) == 0;
+          is_small_ || (input + output + episode_.number) % (std::min)(8u, strata_.count()) == 0;
       sink.learning_rate = static_cast<float>(rates_[block.step]);
       sampler.begin_block(input, output);
       sampler.sample(blocks_.block(input, output), random, sink);
@@ -226,15 +249,15 @@ class HostStrata {
   /// Sorts the pairs of an input stratum, writes them for another rank, or takes those of others.
   void move_pairs(std::uint32_t i) {
     if (work_ == Work::sort)
-      blocks_.fill(i, [&](const auto& add) {
+      sorted_->fill(i, [&](const auto& add) {
         for (const auto& lists : found_)
           for (const FoundPairs& list : lists)
             for (std::uint32_t k = list.begin(i); k < list.ends[i]; ++k)
               add(list.outputs[k], list.pairs[k]);
       });
     else if (work_ == Work::write)
-      wire_.write(blocks_, i, i - sent_[i].first, sent_[i].last - sent_[i].first, sent_[i].before,
-                  *sent_[i].to);
+      wire_.write(for_ranks_, i, i - sent_[i].first, sent_[i].last - sent_[i].first,
+                  sent_[i].before, *sent_[i].to);
     else
       blocks_.fill(first_ + i, [&](const auto& add) {
         for (const PairWire::Reader& text : received_) text.visit(i, add);
@@ -274,7 +297,8 @@ class HostStrata {
   const Strata& strata_;
   const std::uint32_t first_, last_;
   std::vector<std::vector<FoundPairs>> found_;  // [parts of this rank]
-  PairBlocks blocks_;
+  PairBlocks blocks_;                           // that are trained
+  PairBlocks for_ranks_;                        // found for all ranks
   const PairWire wire_;
   std::vector<Sent> sent_;  // [strata]
   std::vector<PairWire::Reader> received_;
@@ -284,8 +308,8 @@ class HostStrata {
   // Written by thread 0 while the others wait.
   Work work_ = Work::find;
   std::uint32_t count_ = 0, step_ = 0;
-  std::size_t epoch_ = 0;
-  std::uint64_t episode_ = 0;
+  Episode episode_, found_of_;    // that is trained, and whose pairs are found
+  PairBlocks* sorted_ = nullptr;  // into which they are sorted
   std::vector<double> rates_;
   const Pass* pass_ = nullptr;
   bool is_small_ = false;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ inline std::uint64_t episodes_of(std::uint64_t tokens, std::size_t epochs, std::
 /// block of the next step from the rank behind.
 template <class Engine, class Samplers, class Run>
 class StrataLoop : StepLoop<Engine, Run> {
+  using Episode = typename Engine::Episode;
   using Base = StepLoop<Engine, Run>;
   using Base::engine_, Base::run_, Base::at_;
 
@@ -40,8 +42,9 @@ class StrataLoop : StepLoop<Engine, Run> {
         strata_(samplers.strata()),
         steps_(episodes * strata_.count()),
         // Ranks that ask each other wait for all that is in flight, and threads for each other.
-        steps_of_tick_(run.sync.size() == 1 && engine.threads() == 1 ? 1
-                                                                     : (strata_.count() + 7) / 8) {
+        steps_of_tick_(run.sync.size() > 1    ? (strata_.count() + 3) / 4
+                       : engine.threads() > 1 ? (strata_.count() + 7) / 8
+                                              : 1) {
     if (run.sync.size() > strata_.count())
       throw InvalidArgument{
           "there are ", run.sync.size(), " ranks and ", strata_.count(),
@@ -62,6 +65,8 @@ class StrataLoop : StepLoop<Engine, Run> {
     if (ends_epoch()) this->end_epoch(engine_.has_contexts());  // in which the run was stopped
     engine_.run([this] {
       while (this->goes_on()) train_steps();
+      if constexpr (shares_rows<decltype(run_.sync)>)
+        if (exchanges_) run_.sync.end_exchange();  // for an episode that is not trained
     });
     run_.end();
   }
@@ -97,15 +102,32 @@ class StrataLoop : StepLoop<Engine, Run> {
     if (ends_epoch()) this->end_epoch(engine_.has_contexts());
   }
 
-  /// Finds the pairs of the episode.
+  /// Finds the pairs of the episode. Several ranks exchange those of the next one while they train
+  /// this one.
   void find_pairs() {
-    engine_.find_pairs(at_.epoch, at_.sentences / strata_.count());
+    const Episode now{at_.epoch, at_.sentences / strata_.count()};
     has_pairs_ = true;
-    if constexpr (shares_rows<decltype(run_.sync)>)
-      if (run_.sync.size() > 1)
-        engine_.exchange_pairs(
-            run_.sync.size(), [this](std::size_t rank) { return strata_of(rank); },
-            [this](std::vector<std::string> to) { return run_.sync.exchange(std::move(to)); });
+    if constexpr (shares_rows<decltype(run_.sync)>) {
+      if (run_.sync.size() > 1) {
+        if (!exchanges_) begin_exchange(now);
+        engine_.take_pairs(now, run_.sync.end_exchange());
+        exchanges_ = false;
+        if (const auto next = after(now)) begin_exchange(*next);
+        return;
+      }
+    }
+    engine_.find_pairs(now);
+  }
+  void begin_exchange(Episode episode) {
+    run_.sync.begin_exchange(engine_.find_for_ranks(
+        episode, run_.sync.size(), [this](std::size_t rank) { return strata_of(rank); }));
+    exchanges_ = true;
+  }
+  /// Returns the episode after another, if there is one.
+  std::optional<Episode> after(Episode episode) const {
+    if (++episode.number * strata_.count() < steps_) return episode;
+    if (episode.epoch + 1 < run_.parameters.epochs) return Episode{episode.epoch + 1, 0};
+    return std::nullopt;
   }
 
   /// Takes the outputs in flight if they have arrived or `waits`, and then begins to give those of
@@ -149,7 +171,7 @@ class StrataLoop : StepLoop<Engine, Run> {
   const Strata& strata_;
   const std::uint64_t steps_;  // of an epoch
   const std::uint32_t steps_of_tick_;
-  bool has_pairs_ = false;
+  bool has_pairs_ = false, exchanges_ = false;
   std::uint32_t begun_ = 0, arrived_ = 0;  // passes since the tick; one is in flight at most
 };
 
