@@ -339,7 +339,7 @@ case $depth in
   full) inputs=${WORDLOOM_FUZZ_INPUTS:-10000} kills=${WORDLOOM_KILLS:-100} ;;
 esac
 
-packages=(clang clang-tidy doxygen python3 universal-ctags
+packages=(clang clang-tidy doxygen libthrust-dev python3 universal-ctags
           python3-dev python3-venv python3-setuptools python3-wheel python3-numpy pybind11-dev)
 install_packages
 options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_BRIEF=OFF

@@ -1,8 +1,8 @@
 #pragma once
-/// The baseline of W2V-CL on GPUs, in addition to wordloom/cuda.hpp; uses CUB, which is part of the
-/// CUDA toolkit. Compile with nvcc. CUB has a namespace `cuda`, by which nvcc names its types in
-/// code of its own: it is ambiguous with `wordloom::cuda` in a file that includes this header and
-/// says `using namespace wordloom`, which is therefore not allowed.
+/// The baseline of W2V-CL on GPUs, in addition to wordloom/cuda.hpp; uses Thrust and CUB, which are
+/// part of the CUDA toolkit. Compile with nvcc. They have a namespace `cuda`, by which nvcc names
+/// their types in code of its own: it is ambiguous with `wordloom::cuda` in a file that includes
+/// this header and says `using namespace wordloom`, which is therefore not allowed.
 #ifndef __CUDACC__
 #error "wordloom/cuda_vanilla.hpp is for a GPU: compile the file that includes it with nvcc (.cu)"
 #endif

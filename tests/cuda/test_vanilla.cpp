@@ -223,6 +223,22 @@ TEST_CASE("a minibatch on a device ends with its epoch", "[cuda][vanilla]") {
   CHECK(model.output.row(1)[0] == first[2]);
 }
 
+TEST_CASE("a device tells at the end of an epoch that a run has diverged", "[cuda][vanilla]") {
+  TrainerOf<OnMachine<Sgd>> trainer({.dimension = 20, .epochs = 3}, {.batch = 64});
+  std::size_t epochs = 0;
+  trainer.on_epoch([&](const Progress&, const Model&) { ++epochs; });
+  Model model = trainer.new_model(vocabulary());
+  const float before = model.input.row(7)[3];
+  model.input.row(7)[3] = -3000;
+  CHECK(contains(message_of<TrainingError>([&] { trainer.train(corpus(), model); }),
+                 "training diverged: the matrix 'input' holds "));
+  CHECK(epochs == 0);
+  model = trainer.new_model(vocabulary());
+  model.input.row(7)[3] = before;
+  trainer.train(corpus(), model);
+  CHECK(epochs == 3);
+}
+
 TEST_CASE("minibatches on a device stop and resume with the same bits", "[cuda][vanilla]") {
   const TemporaryFolder folder;
   const Hyperparameters parameters{.dimension = 20, .epochs = 3};

@@ -58,6 +58,9 @@ Trained train_by_run(const Kernel& kernel, const Sampler& sampler, Hyperparamete
   parameters.subsample = 0.05;
   Trained result{random_model(vocabulary(), parameters.dimension), 0};
   auto run = kernel.start(sampler, parameters, result.model);
+  // The run has copies.
+  for (const auto& [name, matrix] : result.model.matrices())
+    for (std::size_t i = 0; i < matrix->rows(); ++i) std::ranges::fill(matrix->row(i), NAN);
   for (std::size_t i = 0; i <= 4; ++i) {
     if (i < 4) run->submit(some_sentences(i, 30 + 60 * i), i, 0.05, 0.04);
     if (i > 0) result.loss += loss_of_next(*run);
@@ -111,6 +114,36 @@ void count_waits() {
 }
 #endif
 
+/// The device finds numbers that no run that converges has; a trainer then ends with the epoch.
+void find_divergence() {
+  const Hyperparameters parameters{.dimension = 20, .epochs = 3};
+  Model model = random_model(vocabulary(), parameters.dimension);
+  const auto largest = [&](Model::Side side) {
+    return CudaVanillaKernel<Adam>().start(Hogwild(), parameters, model)->largest(side);
+  };
+  float expected = 0;
+  for (std::size_t i = 0; i < words; ++i)
+    for (const float x : model.input.row(i)) expected = std::max(expected, std::abs(x));
+  report("largest value", expected > 0 && largest(Model::Side::input) == expected);
+  model.input.row(words - 1)[19] = -3000;
+  report("largest negative value", largest(Model::Side::input) == 3000);
+  model.output.row(words / 2)[0] = NAN;
+  report("not a number", std::isnan(largest(Model::Side::output)));
+  model.output.row(words / 2)[0] = 0;
+  const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
+  VanillaGpu<Adam> trainer(parameters, {.batch = 256});
+  std::size_t epochs = 0;
+  trainer.on_epoch([&](const Progress&, const Model&) { ++epochs; });
+  std::string message;
+  try {
+    trainer.train(corpus, model);
+  } catch (const TrainingError& error) {
+    message = error.what();
+  }
+  std::printf("%s\n", message.c_str());
+  report("divergence", epochs == 0 && message.starts_with("training diverged: the matrix 'input'"));
+}
+
 /// Trains by a trainer, two epochs, of which the second finds its sentences on the device.
 Trained train(Hyperparameters parameters, std::size_t batch) {
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
@@ -152,6 +185,7 @@ int test() {
 #ifdef WORDLOOM_EMULATED_CUDA
   if (is_wanted("waits")) count_waits();
 #endif
+  if (is_wanted("divergence")) find_divergence();
   if (is_wanted("trainer")) {
     const Hyperparameters parameters{.dimension = 20, .learning_rate = 0.01, .epochs = 2};
     const Trained host = train_on_host(parameters, 256), device = train(parameters, 256);

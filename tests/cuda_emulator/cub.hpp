@@ -1,10 +1,10 @@
 #pragma once
-// Sorts, sums and selections by CUB, on the streams of the emulated devices: those of
-// wordloom/cuda/detail/sorter.cuh alone. The folder cub/ has the headers that include this one.
+// Sorts and selections by CUB, on the streams of the emulated devices: those of
+// wordloom/cuda/detail/sorter.cuh alone, as CUB has no algorithms for the host. The folder cub/ has
+// the headers that include this one.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -68,16 +68,6 @@ struct DeviceRadixSort {
             sorted_values[i] = all[i].second;
           }
         });
-  }
-};
-
-struct DeviceScan {
-  template <class T>
-  static cudaError_t InclusiveSum(void* memory, std::size_t& bytes, T* numbers, T* sums,
-                                  std::uint32_t size, cudaStream_t stream) {
-    return emulated::submit(memory, bytes, size / 4 + 1, stream,
-                            {{numbers, size * sizeof(T)}, {sums, size * sizeof(T)}},
-                            [=] { std::partial_sum(numbers, numbers + size, sums); });
   }
 };
 

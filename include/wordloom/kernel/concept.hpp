@@ -220,7 +220,9 @@ concept TrainsColumns = OnDevice<K> &&
 ///   below which the device is not busy;
 /// - `run.keeps(index)`: whether a batch of a corpus that repeats is still on the device;
 /// - `run.flush()`, optional, starts to apply the gradients that the run still holds; the trainer
-///   calls it at the end of each epoch, and when training stops. See CudaKernel.
+///   calls it at the end of each epoch, and when training stops. See CudaKernel;
+/// - `run.largest(side)`, optional, waits for the device and returns the largest absolute value of
+///   that matrix; the trainer calls it at the end of each epoch, to end a run that has diverged.
 ///
 /// On a device, for samplers that train columns: `run.set_words(words, parts)` sets the words of a
 /// column, and `run.set_contexts(lists)` the lists in which its contexts are found; then, for each

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/corpus/detail/sentence_batch.hpp>
 #include <wordloom/cuda/detail/batch_kernel.hpp>
 #include <wordloom/cuda/detail/device_rows.hpp>
@@ -88,6 +89,9 @@ struct HostSorter {
       sorted_values[i] = all[i].second;
     }
   }
+  static void enumerate(Numbers* numbers, std::size_t size, const HostMachine&) {
+    std::iota(numbers, numbers + size, Numbers{0});
+  }
   static void add_up(Numbers* numbers, std::size_t size, const HostMachine&) {
     std::partial_sum(numbers, numbers + size, numbers);
   }
@@ -96,6 +100,11 @@ struct HostSorter {
                      const Condition& condition, const HostMachine&) {
     *count =
         static_cast<Numbers>(std::copy_if(numbers, numbers + size, selected, condition) - selected);
+  }
+  static float largest(const float* values, std::size_t size, const HostMachine&) {
+    return *std::max_element(values, values + size, [](float a, float b) {
+      return detail::magnitude_bits(a) < detail::magnitude_bits(b);
+    });
   }
 };
 

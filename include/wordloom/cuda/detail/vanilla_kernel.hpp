@@ -4,9 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <type_traits>
-#include <vector>
 
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/corpus/detail/sentence_batch.hpp>
@@ -118,9 +116,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     factors_ = Array<float>(entries, what);
     changes_ = Array<float>(batch_ * view_.stride, what);
     sums_ = Array<float>(SortedView::max_pieces(entries, rows_) * view_.stride, what);
-    std::vector<std::uint32_t> numbers(entries);
-    std::iota(numbers.begin(), numbers.end(), 0u);
-    machine_.begin_copy(numbers_.data(), numbers.data(), entries);
+    sorter_.enumerate(numbers_.data(), entries, machine_);
     // All of these fit into 32 bits, because no device has room for more rows.
     minibatch_ = {.slot_count = static_cast<std::uint32_t>(entries_of_pair_),
                   .input_rows = static_cast<std::uint32_t>(model.input.rows()),
@@ -167,6 +163,14 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     return {machine_,
             view_,
             {model_.matrix(Model::Side::input).rows, model_.matrix(Model::Side::output).rows}};
+  }
+
+  /// Returns the largest absolute value of a side of the model, NaN if there is one, without the
+  /// minibatch in progress. Waits for the device.
+  float largest(Model::Side side) {
+    machine_.make_current();
+    const DeviceModelMatrix& matrix = model_.matrix(side);
+    return sorter_.largest(matrix.data, matrix.rows * matrix.row_size, machine_);
   }
 
   /// Copies the model and the state of the optimizer back, without the minibatch in progress.

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <deque>
 
+#include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
+#include <wordloom/train/detail/model_checks.hpp>
 #include <wordloom/train/detail/rank_run.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -38,10 +40,15 @@ class StepLoop {
     }
     run_.tick(progress);
   }
-  /// Ends the epoch, unless training stops: the run that resumes it then does so.
+  /// Ends the epoch, unless training stops: the run that resumes it then does so. Throws
+  /// TrainingError if the engine can tell that the model has diverged.
   void end_epoch(bool contexts = true) {
     arrive();
     if (run_.state.stopped()) return;
+    if constexpr (requires { engine_.largest(Model::Side::input); }) {
+      require_convergence("input", engine_.largest(Model::Side::input));
+      require_convergence("output", engine_.largest(Model::Side::output));
+    }
     run_.state.end_epoch(0, at_.epoch, contexts, run_.model);
     at_ = {.epoch = at_.epoch + 1};
   }
