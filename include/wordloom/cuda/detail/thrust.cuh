@@ -5,12 +5,9 @@
 
 #include <cuda_runtime.h>
 #include <thrust/functional.h>
-#include <thrust/iterator/counting_iterator.h>
 #include <thrust/scan.h>
 #include <thrust/sequence.h>
 #include <thrust/system_error.h>
-#include <thrust/tabulate.h>
-#include <thrust/transform.h>
 #include <thrust/transform_reduce.h>
 
 #include <algorithm>
