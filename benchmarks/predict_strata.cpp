@@ -1,8 +1,10 @@
 // How fast a cluster would train by strata: counts the pairs of each block in an episode of a text,
 // and lets nodes train the blocks in the order of Wordloom, with given times of a pair and of the
-// network. Prints a table: words/s of the fastest number of strata, and their share of what as many
-// single nodes would make.
+// network. Threads that share a block are taken to lose nothing by rows that they both change.
+// Prints a table: words/s of the fastest number of strata, and their share of what as many single
+// nodes would make.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <utility>
 #include <vector>
 #include <wordloom/sampler/detail/strata.hpp>
+#include <wordloom/train/detail/strata_loop.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "support/arguments.hpp"
@@ -111,6 +114,7 @@ class Steps {
       : episode_(episode),
         threads_(threads),
         own_(episode.strata / nodes),
+        shares_((threads + own_ - 1) / own_),
         write_(episode.rows * costs.write / costs.speed_up),
         read_(episode.rows * costs.read / costs.speed_up),
         travel_(network.latency + episode.rows * episode.row_bytes / network.bytes_per_second),
@@ -121,8 +125,8 @@ class Steps {
     first_ = first;
     steps_ = steps;
     for (Node& node : nodes_)
-      node = {std::vector<std::size_t>(own_), std::vector<bool>(own_),
-              std::vector<bool>(threads_, true),
+      node = {std::vector<std::size_t>(own_), std::vector<std::size_t>(own_),
+              std::vector<std::size_t>(own_), std::vector<bool>(threads_, true),
               std::vector<double>(steps, std::numeric_limits<double>::infinity())};
     for (std::size_t n = 0; n < nodes_.size(); ++n) employ(n, 0);
     double now = 0;
@@ -133,8 +137,10 @@ class Steps {
       Node& node = nodes_[n];
       if (thread < threads_) node.is_free[thread] = true;
       if (input < own_) {
-        node.trains[input] = false;
-        ++node.trained[input];
+        if (++node.ended[input] == shares_) {
+          node.begun[input] = node.ended[input] = 0;
+          ++node.trained[input];
+        }
       } else if (input == writes) {
         Node& before = nodes_[(n + nodes_.size() - 1) % nodes_.size()];
         before.arrival[node.given++] = now + travel_;
@@ -151,13 +157,14 @@ class Steps {
   using Event = std::tuple<double, std::size_t, std::size_t, std::size_t>;
   struct Node {
     std::vector<std::size_t> trained;  // [own inputs] steps
-    std::vector<bool> trains;          // [own inputs]
+    std::vector<std::size_t> begun;    // [own inputs] shares of a block
+    std::vector<std::size_t> ended;    // [own inputs] shares of a block
     std::vector<bool> is_free;         // [threads]
     std::vector<double> arrival;       // [steps] of the outputs that this node takes
     std::size_t given = 0, taken = 0;
   };
   static constexpr std::size_t writes = ~std::size_t{0} - 1, reads = ~std::size_t{0} - 2,
-                               arrives = ~std::size_t{0} - 3;
+                               arrives = ~std::size_t{0} - 3, helps = ~std::size_t{0} - 4;
 
   void push(double time, std::size_t n, std::size_t thread, std::size_t work) {
     events_.emplace(time, n, thread, thread < threads_ ? work : arrives);
@@ -171,8 +178,16 @@ class Steps {
         const bool gives = node.given == node.taken && node.given < node.trained[0],
                    takes = node.taken < node.given && node.arrival[node.taken] <= now;
         if (gives || takes) {
-          node.is_free[0] = false;
-          push(now + (gives ? write_ : read_), n, 0, gives ? writes : reads);
+          // All threads that are free do it together.
+          const auto helpers = static_cast<double>(std::ranges::count(node.is_free, true));
+          for (std::size_t other = threads_; other-- > 0;)
+            if (node.is_free[other]) {
+              node.is_free[other] = false;
+              push(now + (gives ? write_ : read_) / helpers, n, other,
+                   other != 0 ? helps
+                   : gives    ? writes
+                              : reads);
+            }
           continue;
         }
       }
@@ -181,19 +196,21 @@ class Steps {
         const std::size_t passed = i + 1 < own_         ? node.trained[i + 1]
                                    : nodes_.size() == 1 ? node.trained[0]
                                                         : node.taken;
-        if (!node.trains[i] && node.trained[i] < steps_ && node.trained[i] <= passed &&
+        if (node.begun[i] < shares_ && node.trained[i] < steps_ && node.trained[i] <= passed &&
             (best == own_ || node.trained[i] < node.trained[best]))
           best = i;
       }
       if (best == own_) continue;
       node.is_free[thread] = false;
-      node.trains[best] = true;
-      push(now + episode_.at(n * own_ + best, first_ + node.trained[best]), n, thread, best);
+      ++node.begun[best];
+      push(now + episode_.at(n * own_ + best, first_ + node.trained[best]) /
+                     static_cast<double>(shares_),
+           n, thread, best);
     }
   }
 
   const Episode& episode_;
-  const std::size_t threads_, own_;  // own: inputs of a node
+  const std::size_t threads_, own_, shares_;  // own: inputs of a node; shares: of a block
   const double write_, read_, travel_;
   std::size_t first_ = 0, steps_ = 0;
   std::vector<Node> nodes_;
@@ -203,21 +220,30 @@ class Steps {
 /// Returns the words/s of a cluster.
 double speed(const Episode& episode, std::size_t nodes, std::size_t threads, const Network& network,
              const Costs& costs, std::size_t ticks) {
-  const auto n = static_cast<double>(nodes), t = static_cast<double>(threads);
+  const auto n = static_cast<double>(nodes), t = static_cast<double>(threads),
+             strata = static_cast<double>(episode.strata);
   double seconds = episode.words * costs.find / costs.speed_up / (n * t);
+  const double of_ranks = 2 * std::log2(n) * network.latency;  // that ask each other
+  double exchange = 0;                                         // of pairs, beside training
   if (nodes > 1) {
-    // Pairs of 3 bytes, and the sizes of their blocks.
-    const double bytes =
-        (episode.pairs / n * 3 + 4.0 * episode.strata * episode.strata) * (n - 1) / n;
-    seconds += n * network.latency + bytes / network.bytes_per_second +
-               (bytes * costs.byte + episode.pairs / (n * t) * costs.wire) / costs.speed_up;
+    const auto places = static_cast<unsigned>(episode.rows) - 1;
+    const double bytes = (episode.pairs / n * ((2 * std::bit_width(places) + 7) / 8) +
+                          4.0 * episode.strata * episode.strata) *
+                         (n - 1) / n;
+    exchange = n * network.latency + bytes / network.bytes_per_second;
+    seconds += 2 * of_ranks +
+               (bytes * costs.byte + episode.pairs / (n * std::min(t, strata)) * costs.wire) /
+                   costs.speed_up;
   }
   Steps train(episode, nodes, threads, network, costs);
-  const std::size_t tick = (episode.strata + ticks - 1) / ticks;
-  for (std::size_t first = 0; first < episode.strata; first += tick) {
-    seconds += train(first, std::min(tick, episode.strata - first));
-    if (nodes > 1) seconds += 2 * std::log2(n) * network.latency;  // ranks ask each other
-  }
+  const std::size_t tick = ticks != 0
+                               ? (episode.strata + ticks - 1) / ticks
+                               : detail::steps_of_tick(threads, nodes, episode.strata,
+                                                       static_cast<std::uint64_t>(episode.words));
+  double trained = 0;
+  for (std::size_t first = 0; first < episode.strata; first += tick)
+    trained += train(first, std::min(tick, episode.strata - first)) + of_ranks;
+  seconds += std::max(trained, exchange);
   return episode.words / seconds;
 }
 
@@ -228,7 +254,7 @@ int main(int argc, char** argv) try {
   std::string corpus;
   std::vector<std::size_t> nodes{2, 4, 8, 16, 32}, threads{1, 16};
   std::vector<std::uint32_t> strata{32, 64, 128};
-  std::size_t episode = 5'600'000, ticks = 8;
+  std::size_t episode = 5'600'000, ticks = 0;
   double subsample = 1e-4, wire = 0.7;
   Costs costs;
   app.add_option("--corpus", corpus, "Text; default: the demo corpus");
@@ -236,7 +262,8 @@ int main(int argc, char** argv) try {
   app.add_option("--threads", threads, "Threads of each");
   app.add_option("--strata", strata, "Numbers of strata to choose from");
   app.add_option("--episode", episode, "Words of an episode");
-  app.add_option("--ticks", ticks, "Times in an episode that ranks wait for each other");
+  app.add_option("--ticks", ticks,
+                 "Times in an episode that ranks wait for each other; 0: as Wordloom does");
   app.add_option("--subsample", subsample, "Threshold of subsampling");
   app.add_option("--speed-up", costs.speed_up, "Speed of a thread, of that of the EPYC");
   app.add_option("--wire", wire, "Share of a network's nominal speed that ranks reach");
@@ -252,8 +279,8 @@ int main(int argc, char** argv) try {
   for (const std::uint32_t count : strata)
     episodes.push_back(episode_of(input.vocabulary, subsample, pairs, episode, count, costs));
   const double gigabit = 1e9 / 8 * wire;
-  std::cout << "| threads | network | nodes | strata | M words/s | share |\n"
-               "|---|---|---|---|---|---|\n";
+  std::cout << "| threads | network | nodes | strata | block threads | M words/s | share |\n"
+               "|---|---|---|---|---|---|---|\n";
   for (const std::size_t t : threads) {
     double single = 0;
     for (const Network& network : {Network{"none", 0, 1},
@@ -264,7 +291,7 @@ int main(int argc, char** argv) try {
         double best = 0;
         std::uint32_t with = 0;
         for (const Episode& of : episodes)
-          if (of.strata % n == 0 && of.strata / n >= t) {
+          if (of.strata % n == 0 && of.strata >= n) {
             const double words = speed(of, n, t, network, costs, ticks);
             if (words > best) {
               best = words;
@@ -274,9 +301,10 @@ int main(int argc, char** argv) try {
         if (single == 0) single = best;
         if (best > 0)
           std::cout << "| " << t << " | " << network.name << " | " << n << " | " << with << " | "
-                    << std::setprecision(3) << best / 1e6 << " | " << std::fixed
-                    << std::setprecision(0) << 100 * best / single / static_cast<double>(n)
-                    << std::defaultfloat << " % |\n";
+                    << (t * n + with - 1) / with << " | " << std::setprecision(3) << best / 1e6
+                    << " | " << std::fixed << std::setprecision(0)
+                    << 100 * best / single / static_cast<double>(n) << std::defaultfloat
+                    << " % |\n";
       }
   }
 } catch (const std::exception& error) {

@@ -223,7 +223,15 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
   app.add_option(
          "--strata", options.strata,
          "Strata of each matrix with --sampler stratified: a process needs one or more, and "
-         "uses a thread for each at most; 0 = 32, fewer for less than 16,384 words")
+         "uses --block-threads for each at most; 0 = 32, fewer for less than 16,384 words")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option(
+         "--block-threads", options.block_threads,
+         "Threads that train a block of --sampler stratified at a time, as hogwild does, so "
+         "that a process can have so many times as many threads as strata; above 1, runs of "
+         "several threads differ")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::method);

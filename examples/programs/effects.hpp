@@ -62,7 +62,8 @@ inline void require_effects_on_method(const TrainingOptions& options) {
   require_effect(options, {"--block-contexts"},
                  (sampler == "shared" || sampler.starts_with("shared-") || strata) && !gpu,
                  gpu ? with_kernel : with_sampler);
-  require_effect(options, {"--strata", "--episode"}, strata, "without --sampler stratified");
+  require_effect(options, {"--strata", "--episode", "--block-threads"}, strata,
+                 "without --sampler stratified");
   require_effect(options, {"--cbow-gradient"}, is_cbow(sampler), "without --cbow 1");
   require_effect(options, {"--hs-sample"}, tree, "without --hs 1");
   require_effect(options, {"--negative-exponent"}, negatives, "without negatives");

@@ -28,7 +28,7 @@ struct TrainingOptions {
   std::string kernel = "fused", optimizer = "sgd";
   std::string cbow_gradient;  // empty: the sampler's
   std::optional<std::size_t> block_contexts;
-  std::size_t strata = 0;
+  std::size_t strata = 0, block_threads = 1;
   std::uint64_t episode = 0;
   std::size_t context_size = 1024;
   std::string contexts;
@@ -203,6 +203,7 @@ inline void check_strata(const TrainingOptions& options) {
     throw wordloom::InvalidArgument("--kernel " + options.kernel + " does not train " + sampler +
                                     ", choose " + wordloom::Policies::Kernels::names());
   wordloom::check_parameter("--strata", options.strata, 0, 256);
+  wordloom::check_parameter("--block-threads", options.block_threads, 1, 256);
   wordloom::check_parameter("--episode", options.episode, std::uint64_t{0}, std::uint64_t{1} << 40);
   if (options.sync_format != "auto" && options.sync_format != "fp32" &&
       options.sync_format != "bf16" && options.sync_format != "8bit")

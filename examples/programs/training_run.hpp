@@ -204,6 +204,7 @@ inline wordloom::AnyTrainer make_trainer(const TrainingOptions& options, const C
     trainer.sampler_parameter("block_contexts", std::to_string(*options.block_contexts));
   if (trains_strata(options)) {
     trainer.sampler_parameter("strata", std::to_string(options.strata));
+    trainer.sampler_parameter("block_threads", std::to_string(options.block_threads));
     trainer.sampler_parameter("episode", std::to_string(options.episode));
   }
   if (options.char_cnn > 0) {

@@ -122,8 +122,8 @@ TEST_CASE("each rank takes the rows of the rank behind, and at last all have the
       Model model = model_of(r);
       // Rank r gives 2 or 3 rows, rank 2 the last of them.
       const std::vector<std::vector<RowId>> given{{7, 2}, {4, 0}, {9, 8, 3}};
-      sync.begin_pass(model, Model::Side::output, given[r], 3);
-      sync.end_pass(model, Model::Side::output, given[(r + 1) % 3]);
+      sync.begin_pass(model, Model::Side::output, given[r], 3, one_thread);
+      sync.end_pass(model, Model::Side::output, given[(r + 1) % 3], one_thread);
       passed_on[r] = model.copy_of_matrices();
       for (const auto side : {Model::Side::input, Model::Side::output})
         sync.gather_rows(model, side, std::vector<RowId>{1, 5, 3, 4, 11, 0, 2},
@@ -182,8 +182,9 @@ TEST_CASE("ranks that cannot pass rows on are refused, and so are other formats"
     CHECK(message_of<InvalidArgument>([&] { other.begin_exchange({""}); }) ==
           "these ranks cannot exchange text, which training by strata needs: use MpiRanks or "
           "ThreadRanks");
-    CHECK(message_of<InvalidArgument>(
-              [&] { other.begin_pass(model, Model::Side::output, std::vector<RowId>{1}, 1); }) ==
+    CHECK(message_of<InvalidArgument>([&] {
+            other.begin_pass(model, Model::Side::output, std::vector<RowId>{1}, 1, one_thread);
+          }) ==
           "these ranks cannot pass rows on, which training by strata needs: use MpiRanks or "
           "ThreadRanks");
   });
@@ -292,9 +293,11 @@ TEST_CASE("ranks that round the rows which they pass on resume to the same bits,
 }
 
 TEST_CASE("a rank that fails while it trains by strata ends the others", "[sync][strata]") {
-  // In the third step, and after the last one, when the others may have ended.
-  const std::size_t steps = 2 * 7 * ((scenario().corpus.token_count() + 1499) / 1500);
-  for (const std::size_t failing_call : {std::size_t{3}, steps + 1})
+  // At the third tick, and after the last one, when the others may have ended.
+  const std::uint32_t steps = detail::steps_of_tick(1, 3, 7, 1500);
+  CHECK(steps == 4);
+  const std::size_t episodes = 2 * ((scenario().corpus.token_count() + 1499) / 1500);
+  for (const std::size_t failing_call : {std::size_t{3}, 2 * episodes + 1})
     for (const std::size_t threads : {1u, 2u}) {
       std::vector<std::string> messages(3);
       const auto run = [&] {

@@ -198,7 +198,8 @@ inline std::vector<float> passed(Format format, const std::vector<float>& row,
   PassedRows rows(format, row.size());
   Random random(seed);
   std::vector<std::byte> bytes(rows.bytes() + 1, std::byte{7});
-  rows.write(row.data(), random, bytes.data());
+  std::vector<float> scratch;
+  rows.write(row.data(), random, scratch, bytes.data());
   if (bytes.back() != std::byte{7}) FAIL("more bytes than bytes()");
   std::vector<float> result(row.size());
   rows.read(bytes.data(), result.data());
@@ -224,6 +225,11 @@ inline double step_of(Format format, const std::vector<float>& row, std::size_t 
 }
 
 using Sync = RowAllgather<ThreadRanks>;
+
+/// Does all parts in the calling thread.
+inline const detail::RankTeam one_thread = [](std::size_t parts, const auto& work) {
+  for (std::size_t i = 0; i < parts; ++i) work(i);
+};
 
 /// Returns a model of which each rank has other rows.
 inline Model model_of(std::size_t rank) {

@@ -193,13 +193,14 @@ TEST_CASE("ranks receive the pairs of their strata in as few bytes as places nee
         const std::string text = text_of(wire, blocks, first, last);
         // Two ranks have found the same pairs.
         const std::vector readers(2, PairWire::Reader(wire, text, inputs));
-        std::vector<std::size_t> counts(inputs);
-        for (std::uint32_t i = 0; i < inputs; ++i) counts[i] = 2 * readers[0].count(i);
+        std::vector<std::size_t> counts(inputs * 5);
+        for (std::uint32_t i = 0; i < inputs * 5; ++i)
+          counts[i] = 2 * readers[0].count(i / 5, i % 5);
         PairBlocks received(5);
-        received.resize(first, counts);
-        for (std::uint32_t i = 0; i < inputs; ++i)
-          received.fill(from + i, [&](const auto& add) {
-            for (const auto& reader : readers) reader.visit(i, add);
+        received.resize_blocks(first, counts);
+        for (std::uint32_t i = 0; i < inputs * 5; ++i)
+          received.fill_block(from + i / 5, i % 5, [&](const auto& add) {
+            for (const auto& reader : readers) reader.visit(i / 5, i % 5, add);
           });
         Blocks expected = blocks_of(pairs, first, last, 5);
         std::size_t size = std::size_t{inputs} * 5 * 4;
@@ -218,7 +219,8 @@ TEST_CASE("pairs that another rank has sent and that are cut off are refused", "
   const PairBlocks blocks = sorted(3, random_pairs(even_strata(3, 3000), 30));
   const PairWire wire(3, 1000);
   const std::string text = text_of(wire, blocks, 1, 3);
-  CHECK(PairWire::Reader(wire, text, 2).count(1) == blocks.count(2));
+  const PairWire::Reader whole(wire, text, 2);
+  CHECK(whole.count(1, 0) + whole.count(1, 1) + whole.count(1, 2) == blocks.count(2));
   std::size_t refused = 0;
   for (std::size_t size = 0; size < text.size(); ++size)
     refused += message_of<SyncError>([&] { PairWire::Reader(wire, text.substr(0, size), 2); }) ==
@@ -232,33 +234,37 @@ TEST_CASE("blocks with a row in common are trained after each other, in the orde
   constexpr std::uint32_t inputs = 6, steps = 9;
   Random random(1);
   for (const bool is_ring : {true, false})
-    for (std::size_t round = 0; round < 50; ++round) {
+    for (std::size_t round = 0; round < 100; ++round) {
       const std::size_t threads = 1 + round % 7;
-      INFO((is_ring ? "ring, " : "") << threads << " threads");
-      Order order(inputs, is_ring);
+      const std::uint32_t shares = round % 2 == 0 ? 1 : 3;
+      INFO((is_ring ? "ring, " : "") << threads << " threads, " << shares << " shares");
+      Order order(inputs, is_ring, shares);
       order.begin(steps);
       // Without a ring, outputs of a rank behind follow those of this rank.
-      const auto output_of = [&](Order::Block block) {
-        return is_ring ? (block.input + block.step) % inputs : block.input + block.step;
+      const auto output_of = [&](Order::Share of) {
+        return is_ring ? (of.input + of.step) % inputs : of.input + of.step;
       };
-      std::vector<Order::Block> taken;
-      std::vector<std::uint32_t> of_input(inputs), of_output(inputs + steps);  // steps taken
+      std::vector<Order::Share> taken;
+      std::vector<std::uint32_t> of_input(inputs), of_output(inputs + steps);  // shares taken
       std::uint32_t arrived = 0;
       std::size_t trained = 0, largest = 0;
-      while (!order.all_trained()) {
+      while (!order.is_over()) {
         bool is_idle = false;
         while (taken.size() < threads) {
-          const auto block = order.take(is_idle);
-          if (!block) break;
-          for (const Order::Block other : taken)
-            if (other.input == block->input || output_of(other) == output_of(*block))
-              FAIL("two threads train one row");
-          if (block->step != of_input[block->input]++) FAIL("a step of an input is left out");
-          const std::uint32_t output = output_of(*block);
+          const auto share = order.take(is_idle);
+          if (!share) break;
+          for (const Order::Share other : taken)
+            if ((other.input == share->input) != (output_of(other) == output_of(*share)) ||
+                (other.input == share->input && other.step != share->step))
+              FAIL("two blocks with a row in common are trained at a time");
+          const std::uint32_t number = share->step * shares + share->number;
+          if (number != of_input[share->input]++) FAIL("a share of an input is left out");
+          const std::uint32_t output = output_of(*share);
           const std::uint32_t before = output < inputs ? 0 : output - inputs + 1;  // elsewhere
-          if (block->step != before + of_output[output]++) FAIL("a step of an output is left out");
+          if (number != before * shares + of_output[output]++)
+            FAIL("a share of an output is left out");
           if (before > arrived) FAIL("outputs that have not arrived");
-          taken.push_back(*block);
+          taken.push_back(*share);
           largest = std::max(largest, taken.size());
         }
         CHECK((taken.size() == threads || is_idle == taken.empty()));
@@ -268,10 +274,12 @@ TEST_CASE("blocks with a row in common are trained after each other, in the orde
           taken.erase(at);
           ++trained;
         }
-        if (!is_ring && (taken.empty() || random.below(4) == 0)) order.arrived(++arrived);
+        if (!is_ring && arrived < steps && (taken.empty() || random.below(4) == 0))
+          order.arrived(++arrived);
       }
+      CHECK((is_ring || arrived == steps));
       CHECK(taken.empty());
-      CHECK(trained == inputs * steps);
-      CHECK(largest == (std::min<std::size_t>)(threads, inputs));
+      CHECK(trained == inputs * steps * shares);
+      CHECK(largest == (std::min<std::size_t>)(threads, inputs * shares));
     }
 }

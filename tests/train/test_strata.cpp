@@ -172,6 +172,33 @@ TEST_CASE("negatives are as many and as frequent as those of all words", "[strat
   }
 }
 
+TEST_CASE("threads share blocks if they are asked to", "[strata]") {
+  const StrataScenario text;
+  for (const std::size_t shares : {2u, 4u}) {
+    auto sampler = StrataScenario::sampler(3);
+    sampler.block_threads = shares;
+    auto parameters = StrataScenario::parameters(shares * 3 + 1);
+    parameters.subsample = 0;
+    PairCounts counts;
+    std::set<std::thread::id> threads;
+    const auto plain = [&] {
+      auto one = sampler;
+      one.window = Window::fixed(3);
+      return trained_blocks(text, one, parameters);
+    }();
+    for (const auto& [inputs, outputs, rate, thread] : plain) {
+      for (const RowId input : inputs) ++counts[{input, outputs[0]}];
+      threads.insert(thread);
+    }
+    CHECK(counts == pairs_of(text.corpus, 3, parameters.epochs));
+    CHECK(threads.size() > 1);
+    CHECK(threads.size() <= shares * 3);
+    // In one thread, bits repeat.
+    const Model once = train_strata(text, 1, sampler);
+    CHECK(same_matrices(train_strata(text, 1, sampler), once));
+  }
+}
+
 TEST_CASE("any number of threads trains the same model by strata", "[strata]") {
   const StrataScenario text;
   std::vector<Model> models;
@@ -310,7 +337,7 @@ TEST_CASE("names choose a trainer of strata", "[strata]") {
   auto trainer = make_trainer("stratified", "fused", parameters);
   CHECK(message_of<InvalidArgument>([&] { trainer.sampler_parameter("gradient", "whole"); }) ==
         "this sampler has no parameter 'gradient', it has: window, negatives, negative_exponent, "
-        "negative_pool, block_contexts, strata, episode");
+        "negative_pool, block_contexts, strata, episode, block_threads");
   CHECK(message_of<InvalidArgument>([&] { trainer.sampler_parameter("strata", "257"); }) ==
         "strata is 257, must be from 0 to 256");
 }

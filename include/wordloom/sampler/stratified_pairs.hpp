@@ -28,9 +28,10 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// section 3.2): the rows of both sides of the model are divided into P strata, and the pairs of
 /// some words of the corpus, an episode, into P x P blocks by the strata of their context word
 /// (input) and their centre (output). P blocks that have no stratum in common are trained at the
-/// same time, P times an episode. No two threads or ranks ever change one row at a time: any number
-/// of them gives the same bits, the rows of a block stay in the cache, and ranks, each of which has
-/// its own inputs, pass the outputs on in a ring instead of summing changes.
+/// same time, P times an episode. Unless `block_threads` asks for it, no two threads or ranks
+/// change one row at a time: any number of them gives the same bits, the rows of a block stay in
+/// the cache, and ranks, each of which has its own inputs, pass the outputs on in a ring instead of
+/// summing changes.
 ///
 /// Pairs are trained in another order than that of the corpus: block by block, and within one in
 /// random order, those of a centre together, at most `block_contexts` of which share the negatives.
@@ -39,14 +40,17 @@ struct StratifiedPairs {
   Window window = {};
   NegativeSampling targets = {};   // its pool has no effect
   std::size_t block_contexts = 0;  // of a centre, which share negatives; 0: 10
-  /// P. A rank needs one or more, and uses no more threads than it has strata. 0: 32, fewer for
-  /// less than 16,384 words, more for above 2 million. A stratum has 16 words or more: small
+  /// P. A rank needs one or more, and uses `block_threads` threads for each at most. 0: 32, fewer
+  /// for less than 16,384 words, more for above 2 million. A stratum has 16 words or more: small
   /// vocabularies have fewer strata than this.
   std::size_t strata = 0;
   /// Words of an episode, of all ranks, each of which sends a whole side of the model in it. Longer
   /// ones are further from the order of the corpus. 0: 64 for each word of the vocabulary, but at
   /// least 16 episodes in a run; an epoch has one or more.
   std::uint64_t episode = 0;
+  /// Threads that train a block at a time, each a share of its pairs: they change its rows without
+  /// locks, as those of Hogwild do, so that above 1 runs of several threads differ.
+  std::size_t block_threads = 1;
 
   static constexpr bool by_strata = true;
 
@@ -59,6 +63,7 @@ struct StratifiedPairs {
     visit("block_contexts", block_contexts, 0, 1000);
     visit("strata", strata, 0, 256);
     visit("episode", episode, std::uint64_t{0}, std::uint64_t{1} << 40);
+    visit("block_threads", block_threads, 1, 256);
   }
 
   class Run;

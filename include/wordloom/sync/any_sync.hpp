@@ -21,10 +21,11 @@ namespace detail {
 /// A SyncPolicy for training by strata.
 template <class P, class Replica>
 concept PassesRows = requires(P& sync, Replica& replica, std::span<const RowId> rows,
-                              std::vector<std::string> to, std::span<const std::uint64_t> first) {
-  sync.begin_pass(replica, Model::Side::output, rows, std::size_t{0});
+                              std::vector<std::string> to, std::span<const std::uint64_t> first,
+                              const RankTeam& team) {
+  sync.begin_pass(replica, Model::Side::output, rows, std::size_t{0}, team);
   sync.has_passed();
-  sync.end_pass(replica, Model::Side::output, rows);
+  sync.end_pass(replica, Model::Side::output, rows, team);
   sync.gather_rows(replica, Model::Side::output, rows, first);
   sync.begin_exchange(to);
   sync.end_exchange();
@@ -47,9 +48,10 @@ struct ErasedSync {
   virtual void begin_exchange(std::vector<std::string> to) = 0;
   virtual std::vector<std::string> end_exchange() = 0;
   virtual void begin_pass(Replica& replica, Model::Side side, std::span<const RowId> given,
-                          std::size_t most) = 0;
+                          std::size_t most, const RankTeam& team) = 0;
   virtual bool has_passed() = 0;
-  virtual void end_pass(Replica& replica, Model::Side side, std::span<const RowId> taken) = 0;
+  virtual void end_pass(Replica& replica, Model::Side side, std::span<const RowId> taken,
+                        const RankTeam& team) = 0;
   virtual void gather_rows(Replica& replica, Model::Side side, std::span<const RowId> rows,
                            std::span<const std::uint64_t> first) = 0;
 
@@ -86,17 +88,18 @@ struct ErasedSyncOf final : ErasedSync<Replica> {
     return {};
   }
   void begin_pass([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
-                  [[maybe_unused]] std::span<const RowId> given,
-                  [[maybe_unused]] std::size_t most) override {
-    if constexpr (PassesRows<Sync, Replica>) sync.begin_pass(replica, side, given, most);
+                  [[maybe_unused]] std::span<const RowId> given, [[maybe_unused]] std::size_t most,
+                  [[maybe_unused]] const RankTeam& team) override {
+    if constexpr (PassesRows<Sync, Replica>) sync.begin_pass(replica, side, given, most, team);
   }
   bool has_passed() override {
     if constexpr (PassesRows<Sync, Replica>) return sync.has_passed();
     return true;
   }
   void end_pass([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
-                [[maybe_unused]] std::span<const RowId> taken) override {
-    if constexpr (PassesRows<Sync, Replica>) sync.end_pass(replica, side, taken);
+                [[maybe_unused]] std::span<const RowId> taken,
+                [[maybe_unused]] const RankTeam& team) override {
+    if constexpr (PassesRows<Sync, Replica>) sync.end_pass(replica, side, taken, team);
   }
   void gather_rows([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
                    [[maybe_unused]] std::span<const RowId> rows,
@@ -151,12 +154,13 @@ class AnySync {
   void begin_exchange(std::vector<std::string> to) { policy_->begin_exchange(std::move(to)); }
   std::vector<std::string> end_exchange() { return policy_->end_exchange(); }
   void begin_pass(Replica& replica, Model::Side side, std::span<const RowId> given,
-                  std::size_t most) {
-    policy_->begin_pass(replica, side, given, most);
+                  std::size_t most, const detail::RankTeam& team) {
+    policy_->begin_pass(replica, side, given, most, team);
   }
   bool has_passed() { return policy_->has_passed(); }
-  void end_pass(Replica& replica, Model::Side side, std::span<const RowId> taken) {
-    policy_->end_pass(replica, side, taken);
+  void end_pass(Replica& replica, Model::Side side, std::span<const RowId> taken,
+                const detail::RankTeam& team) {
+    policy_->end_pass(replica, side, taken, team);
   }
   void gather_rows(Replica& replica, Model::Side side, std::span<const RowId> rows,
                    std::span<const std::uint64_t> first) {

@@ -87,6 +87,10 @@ concept SyncPolicy = requires(P& sync, const P& one, Replica& replica, RankInfo&
 
 namespace detail {
 
+/// Calls work(part) for 0 to parts - 1, each once, in the threads of a rank; returns when all are
+/// done. If `work` throws in another thread than the caller's, the caller ends soon after.
+using RankTeam = std::function<void(std::size_t parts, const std::function<void(std::size_t)>&)>;
+
 /// True if each rank trains rows of its own, on the same corpus, and the policy shares them.
 template <class P>
 inline constexpr bool shares_rows = requires {

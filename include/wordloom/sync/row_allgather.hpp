@@ -131,18 +131,23 @@ class RowAllgather {
   }
   /// Begins to give rows of a side to the rank before, and to take others from the rank behind; the
   /// first and the last rank are neighbours. `most`: the largest number of rows that a rank gives.
-  /// Throws InvalidArgument if the ranks cannot, and SyncError.
+  /// `team` writes them. Throws InvalidArgument if the ranks cannot, and SyncError.
   void begin_pass(Replica& replica, Model::Side side, std::span<const RowId> given,
-                  std::size_t most) {
+                  std::size_t most, const detail::RankTeam& team) {
     if constexpr (std::is_same_v<Replica, Model> && PassCollective<Ranks>) {
       RowMatrix& matrix = side == Model::Side::input ? replica.input : replica.output;
       if (!rows_) rows_.emplace(format_, matrix.columns());
-      detail::PassedRows& rows = *rows_;
+      const detail::PassedRows& rows = *rows_;
       const std::size_t half = most * rows.bytes();
       bytes_in_flight_.resize(2 * half);
-      Random random(passed_++, rank());
-      for (std::size_t i = 0; i < given.size(); ++i)
-        rows.write(matrix.row_data(given[i]), random, bytes_in_flight_.data() + i * rows.bytes());
+      team(parts_of(given.size()), [&](std::size_t part) {
+        Random random(passed_, rank(), part);
+        std::vector<float> scratch;
+        for (std::size_t i = part * rows_of_part; i < end_of(part, given.size()); ++i)
+          rows.write(matrix.row_data(given[i]), random, scratch,
+                     bytes_in_flight_.data() + i * rows.bytes());
+      });
+      ++passed_;
       bytes_ += half;
       ranks_.begin_pass(std::span<std::byte>(bytes_in_flight_));
     } else {
@@ -153,15 +158,18 @@ class RowAllgather {
   }
   /// Returns whether the rows in flight have arrived. Throws SyncError.
   bool has_passed() { return ranks_.done(); }
-  /// Waits for the rows in flight, and puts them in their place. Throws SyncError.
-  void end_pass(Replica& replica, Model::Side side, std::span<const RowId> taken) {
+  /// Waits for the rows in flight, and lets `team` put them in their place. Throws SyncError.
+  void end_pass(Replica& replica, Model::Side side, std::span<const RowId> taken,
+                const detail::RankTeam& team) {
     ranks_.wait();
     if constexpr (std::is_same_v<Replica, Model>) {
       RowMatrix& matrix = side == Model::Side::input ? replica.input : replica.output;
       const detail::PassedRows& rows = *rows_;
       const std::byte* const from = bytes_in_flight_.data() + bytes_in_flight_.size() / 2;
-      for (std::size_t i = 0; i < taken.size(); ++i)
-        rows.read(from + i * rows.bytes(), matrix.row_data(taken[i]));
+      team(parts_of(taken.size()), [&](std::size_t part) {
+        for (std::size_t i = part * rows_of_part; i < end_of(part, taken.size()); ++i)
+          rows.read(from + i * rows.bytes(), matrix.row_data(taken[i]));
+      });
     }
   }
   /// Gives all ranks the rows of each: rows[first[r]] to rows[first[r + 1] - 1] of a side are those
@@ -207,6 +215,13 @@ class RowAllgather {
   static_assert(Collective<Ranks, Values>);
   static_assert(RankInfo::Signal::go_on < RankInfo::Signal::checkpoint &&
                 RankInfo::Signal::checkpoint < RankInfo::Signal::stop);
+
+  /// Rows that a thread writes or reads at a time, with random numbers of their own.
+  static constexpr std::size_t rows_of_part = 64;
+  static std::size_t parts_of(std::size_t rows) { return (rows + rows_of_part - 1) / rows_of_part; }
+  static std::size_t end_of(std::size_t part, std::size_t rows) {
+    return (std::min)((part + 1) * rows_of_part, rows);
+  }
 
   static std::uint64_t fingerprint() { return detail::Hash::of("RowAllgather"); }
 

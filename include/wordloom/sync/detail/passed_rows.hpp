@@ -15,11 +15,11 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Rows in the bytes in which a rank passes them on. Values are rounded up or down at random, so
 /// that a change which is smaller than a step is not lost each time: on average it arrives. As 8
-/// bits, a zero in a row with other numbers becomes half a step up or down.
+/// bits, a zero in a row with other numbers becomes half a step up or down. Thread-safe.
 class PassedRows {
  public:
   PassedRows(WireFormat format, std::size_t columns)
-      : format_(format), columns_(columns), values_(columns), noise_(noises + columns) {
+      : format_(format), columns_(columns), noise_(noises + columns) {
     Random random(1);
     for (float& x : noise_) x = static_cast<float>(random.uniform()) - 0.5f;
   }
@@ -30,7 +30,8 @@ class PassedRows {
     return columns_ * (format_ == WireFormat::bf16 ? sizeof(std::uint16_t) : sizeof(float));
   }
 
-  void write(const float* row, Random& random, std::byte* to) {
+  /// `scratch`: of this thread.
+  void write(const float* row, Random& random, std::vector<float>& scratch, std::byte* to) const {
     if (format_ == WireFormat::fp32) {
       std::memcpy(to, row, columns_ * sizeof(float));
     } else if (format_ == WireFormat::bf16) {
@@ -54,9 +55,9 @@ class PassedRows {
       auto* const codes = reinterpret_cast<std::uint8_t*>(to + sizeof scale);
       std::fill_n(codes, columns_, std::uint8_t{0});
       if (!(scale > 0)) return;
-      std::copy_n(row, columns_, values_.data());
-      functions_.mix(values_.data(), 1, noise_.data() + random.below(noises), scale, columns_);
-      functions_.quantise(values_.data(), 1 / scale, 8, codes, columns_);
+      scratch.assign(row, row + columns_);
+      functions_.mix(scratch.data(), 1, noise_.data() + random.below(noises), scale, columns_);
+      functions_.quantise(scratch.data(), 1 / scale, 8, codes, columns_);
     }
   }
   void read(const std::byte* from, float* row) const {
@@ -82,8 +83,7 @@ class PassedRows {
 
   WireFormat format_;
   std::size_t columns_;
-  std::vector<float> values_;  // [columns]
-  std::vector<float> noise_;   // from -0.5 to 0.5; a row takes successive ones, from any place
+  std::vector<float> noise_;  // from -0.5 to 0.5; a row takes successive ones, from any place
   simd::RowChangeFunctions functions_ = simd::row_change_functions();
 };
 

@@ -7,50 +7,59 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// The order in which the threads of a rank train blocks of some steps: in step s, input i is
-/// trained with output i + s. A block waits for the one of its input in the step before, and for
-/// the one that had its output, which is that of the next input: no two threads have a row in
-/// common, and each row sees its blocks in the order of steps. There is no barrier between steps,
-/// so that a long block delays those alone which need its rows. Thread-safe.
+/// The order in which the threads of a rank train blocks of some steps, each in some shares: in
+/// step s, input i is trained with output i + s. A block waits for the one of its input in the step
+/// before, and for the one that had its output, which is that of the next input: no two blocks that
+/// are trained at a time have a row in common, and each row sees its blocks in the order of steps.
+/// There is no barrier between steps, so that a long block delays those alone which need its rows.
+/// Thread-safe.
 class BlockOrder {
  public:
-  struct Block {
-    std::uint32_t input, step;
+  /// A share of a block.
+  struct Share {
+    std::uint32_t input, step, number;
   };
 
   /// `is_ring`: whether the outputs of the last input's block come from the first input's;
-  /// otherwise others bring them, see arrived().
-  BlockOrder(std::size_t inputs, bool is_ring) : state_(inputs), is_ring_(is_ring) {}
+  /// otherwise others bring them, see arrived(). `shares`: of each block.
+  BlockOrder(std::size_t inputs, bool is_ring, std::uint32_t shares)
+      : state_(inputs), is_ring_(is_ring), shares_(shares) {}
 
   /// Begins steps [0, steps). Between two of these, no thread may be in another function.
   void begin(std::uint32_t steps) {
-    for (State& state : state_) state.of.store(0, std::memory_order_relaxed);
+    for (State& state : state_) {
+      state.begun.store(0, std::memory_order_relaxed);
+      state.ended.store(0, std::memory_order_relaxed);
+    }
     steps_ = steps;
     arrived_.store(0, std::memory_order_relaxed);
   }
-  /// Returns a block for this thread: one of the earliest step that can be trained. If there is
+  /// Returns a share for this thread: one of the earliest step that can be trained. If there is
   /// none, `is_idle` tells whether no thread trains.
-  std::optional<Block> take(bool& is_idle) {
+  std::optional<Share> take(bool& is_idle) {
     for (;;) {
-      std::optional<Block> first;
+      std::optional<Share> first;
       is_idle = true;
       for (std::uint32_t i = 0; i < state_.size(); ++i) {
-        const std::uint32_t state = state_[i].of.load(std::memory_order_acquire), step = state / 2;
-        if (state % 2 == 1)
-          is_idle = false;
-        else if (step < (first ? first->step : steps_) && step <= passed(i))
-          first = Block{i, step};
+        const std::uint32_t ended = state_[i].ended.load(std::memory_order_acquire),
+                            begun = state_[i].begun.load(std::memory_order_acquire),
+                            step = begun / shares_;
+        if (begun != ended) is_idle = false;
+        if (step < (first ? first->step : steps_) && step == ended / shares_ && step <= passed(i))
+          first = Share{i, step, begun % shares_};
       }
-      std::uint32_t expected = first ? 2 * first->step : 0;
-      if (!first || state_[first->input].of.compare_exchange_strong(expected, expected + 1,
-                                                                    std::memory_order_acquire))
+      if (!first) return first;
+      std::uint32_t expected = first->step * shares_ + first->number;
+      if (state_[first->input].begun.compare_exchange_strong(expected, expected + 1,
+                                                             std::memory_order_acquire))
         return first;
     }
   }
-  /// Must be called when a block that was taken is trained.
-  void trained(Block block) {
-    state_[block.input].of.store(2 * (block.step + 1), std::memory_order_release);
-    changed();
+  /// Must be called when a share that was taken is trained.
+  void trained(Share share) {
+    const std::uint32_t ended =
+        state_[share.input].ended.fetch_add(1, std::memory_order_acq_rel) + 1;
+    if (ended % shares_ == 0) changed();
   }
   /// Must be called when the outputs of the last input have arrived for all steps up to `step`.
   void arrived(std::uint32_t step) {
@@ -59,12 +68,13 @@ class BlockOrder {
 
   /// Returns the number of steps that an input was trained in.
   std::uint32_t trained(std::uint32_t input) const {
-    return state_[input].of.load(std::memory_order_acquire) / 2;
+    return state_[input].ended.load(std::memory_order_acquire) / shares_;
   }
-  bool all_trained() const {
+  /// Returns whether all steps are trained, and the outputs of the last one have arrived.
+  bool is_over() const {
     for (std::uint32_t i = 0; i < state_.size(); ++i)
       if (trained(i) < steps_) return false;
-    return true;
+    return is_ring_ || arrived_.load(std::memory_order_acquire) == steps_;
   }
 
   /// Lets threads wait: a thread reads changes() before it looks for a block, and if it finds none,
@@ -80,7 +90,7 @@ class BlockOrder {
 
  private:
   struct alignas(64) State {
-    std::atomic<std::uint32_t> of{0};  // twice the steps trained, and 1 while a thread trains
+    std::atomic<std::uint32_t> begun{0}, ended{0};  // shares of all steps
   };
 
   /// Returns the step up to which an input has the outputs that it needs.
@@ -91,6 +101,7 @@ class BlockOrder {
 
   std::vector<State> state_;  // [inputs]
   const bool is_ring_;
+  const std::uint32_t shares_;
   std::uint32_t steps_ = 0;
   std::atomic<std::uint32_t> arrived_{0}, changes_{0};
 };

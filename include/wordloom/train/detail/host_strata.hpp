@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/detail/strata.hpp>
 #include <wordloom/sampler/window.hpp>
+#include <wordloom/sync/concept.hpp>
 #include <wordloom/train/detail/block_order.hpp>
 #include <wordloom/train/detail/pair_lists.hpp>
 #include <wordloom/train/detail/step_team.hpp>
@@ -43,8 +45,9 @@ class HostStrata {
   HostStrata(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels, Model& model,
              const Hyperparameters& parameters, double subsample, std::uint64_t episodes,
              std::pair<std::size_t, std::size_t> own)
-      : team_((std::min)(resolve_threads(parameters.threads),
-                         (std::max<std::size_t>)(1, own.second - own.first)),
+      : shares_(static_cast<std::uint32_t>(samplers.policy().block_threads)),
+        team_((std::min)(resolve_threads(parameters.threads),
+                         (std::max<std::size_t>)(1, own.second - own.first) * shares_),
               parameters.pin_threads),
         corpus_(corpus),
         samplers_(samplers),
@@ -56,11 +59,11 @@ class HostStrata {
         strata_(samplers.strata()),
         first_(static_cast<std::uint32_t>(own.first)),
         last_(static_cast<std::uint32_t>(own.second)),
-        found_(last_ - first_),
+        found_((last_ - first_) * shares_),
         blocks_(strata_.count()),
         for_ranks_(strata_.count()),
         wire_(strata_.count(), strata_.most_rows()),
-        order_(last_ - first_, last_ - first_ == strata_.count()),
+        order_(last_ - first_, last_ - first_ == strata_.count(), shares_),
         has_contexts_(team_.threads()),
         done_(team_.threads()) {}
 
@@ -110,11 +113,13 @@ class HostStrata {
   void take_pairs(Episode episode, const std::vector<std::string>& texts) {
     received_.clear();
     for (const std::string& text : texts) received_.emplace_back(wire_, text, last_ - first_);
-    std::vector<std::size_t> counts(last_ - first_);
+    std::vector<std::size_t> counts(std::size_t{last_ - first_} * strata_.count());
     for (std::size_t i = 0; i < counts.size(); ++i)
-      for (const PairWire::Reader& text : received_) counts[i] += text.count(i);
-    blocks_.resize(first_, counts);
-    do_each(Work::read, last_ - first_);
+      for (const PairWire::Reader& text : received_)
+        counts[i] +=
+            text.count(i / strata_.count(), static_cast<std::uint32_t>(i % strata_.count()));
+    blocks_.resize_blocks(first_, counts);
+    do_each(Work::read, static_cast<std::uint32_t>(counts.size()));
     received_.clear();
     begin_episode(episode);
   }
@@ -133,6 +138,8 @@ class HostStrata {
     work_ = Work::train;
     team_.step();
   }
+  /// Returns a team of the threads that wait for a block, and of thread 0, which must call it.
+  const RankTeam& row_team() const { return row_team_; }
   /// Returns whether there was a pair so far, in a sentence of two different words.
   bool has_contexts() const {
     return std::ranges::any_of(has_contexts_, [](const Flag& of_thread) { return of_thread.is; });
@@ -150,6 +157,10 @@ class HostStrata {
     std::uint32_t first, last;  // strata of the receiver
     std::size_t before;         // pairs of its strata before this one
   };
+  struct Counted {
+    std::atomic<std::uint64_t>& ended;
+    ~Counted() { ended.fetch_add(1, std::memory_order_release); }
+  };
   enum class Work { find, sort, write, read, train };
   // Make the streams of parts and of blocks differ from each other.
   static constexpr std::uint64_t part_streams = 0x70616972, block_streams = 0x626c6f636b;
@@ -157,7 +168,7 @@ class HostStrata {
   /// Finds the pairs of an episode in this rank's parts, and sorts them into `to`.
   void find(Episode episode, PairBlocks& to) {
     found_of_ = episode;
-    do_each(Work::find, last_ - first_);
+    do_each(Work::find, static_cast<std::uint32_t>(found_.size()));
     std::vector<std::size_t> counts(strata_.count());
     for (std::uint32_t i = 0; i < counts.size(); ++i)
       for (const auto& lists : found_)
@@ -194,10 +205,11 @@ class HostStrata {
     const auto find_part = [&](std::uint32_t i) {
       // The parts of a rank are next to each other in the text, and those of an episode all over
       // it.
-      const std::uint64_t stream = (first_ + i) * episodes_ + found_of_.number;
+      const std::uint64_t stream =
+          (std::uint64_t{first_} * shares_ + i) * episodes_ + found_of_.number;
       Random random(parameters_.seed ^ part_streams, stream, found_of_.epoch);
-      for (const std::span<const WordId> sentence : corpus_.sentences(
-               Shard{stream, episodes_ * strata_.count(), found_of_.epoch, parameters_.seed})) {
+      for (const std::span<const WordId> sentence : corpus_.sentences(Shard{
+               stream, episodes_ * strata_.count() * shares_, found_of_.epoch, parameters_.seed})) {
         const auto words = subsampling_(sentence, random, kept);
         bool& contexts = has_contexts_[thread].is;
         if (!contexts && words.size() > 1) contexts = detail::has_contexts(sentence);
@@ -212,26 +224,28 @@ class HostStrata {
       }
       finder.end(found_[i]);
     };
-    const auto train_block = [&](BlockOrder::Block block) {
-      const std::uint32_t input = first_ + block.input, step = step_ + block.step,
+    const auto train_share = [&](BlockOrder::Share share) {
+      const std::uint32_t input = first_ + share.input, step = step_ + share.step,
                           output = (input + step) % strata_.count();
+      const auto pairs = blocks_.block(input, output);
+      const auto [from, until] = part_of(pairs.size(), share.number, shares_);
       Random random(parameters_.seed ^ block_streams,
-                    std::uint64_t{input} * strata_.count() + output,
+                    (std::uint64_t{input} * strata_.count() + output) * shares_ + share.number,
                     episode_.epoch * episodes_ + episode_.number);
       // One block in eight, different ones in each episode; all if there are few pairs.
       sink.with_loss =
           is_small_ || (input + output + episode_.number) % (std::min)(8u, strata_.count()) == 0;
-      sink.learning_rate = static_cast<float>(rates_[block.step]);
+      sink.learning_rate = static_cast<float>(rates_[share.step]);
       sampler.begin_block(input, output);
-      sampler.sample(blocks_.block(input, output), random, sink);
+      sampler.sample(pairs.subspan(from, until - from), random, sink);
       sink.end_update();
       flush_worker(kernel, model_, sink.learning_rate);
-      order_.trained(block);
+      order_.trained(share);
     };
     const auto part = [&] {
       try {
         if (work_ == Work::train) {
-          train_blocks(thread, train_block);
+          train_blocks(thread, train_share);
           done_[thread].add(std::exchange(sink.done, {}));
         } else {
           for (std::uint32_t i = 0; (i = next_++) < count_;)
@@ -246,7 +260,7 @@ class HostStrata {
     serve(part);
   }
 
-  /// Sorts the pairs of an input stratum, writes them for another rank, or takes those of others.
+  /// Sorts the pairs of an input stratum, writes them for another rank, or takes those of a block.
   void move_pairs(std::uint32_t i) {
     if (work_ == Work::sort)
       sorted_->fill(i, [&](const auto& add) {
@@ -259,23 +273,51 @@ class HostStrata {
       wire_.write(for_ranks_, i, i - sent_[i].first, sent_[i].last - sent_[i].first,
                   sent_[i].before, *sent_[i].to);
     else
-      blocks_.fill(first_ + i, [&](const auto& add) {
-        for (const PairWire::Reader& text : received_) text.visit(i, add);
+      blocks_.fill_block(first_ + i / strata_.count(), i % strata_.count(), [&](const auto& add) {
+        for (const PairWire::Reader& text : received_)
+          text.visit(i / strata_.count(), i % strata_.count(), add);
       });
+  }
+
+  /// Does work in thread 0 and in threads that wait for a block. For thread 0.
+  void do_together(std::size_t parts, const std::function<void(std::size_t)>& work) {
+    std::exception_ptr failure;
+    const std::uint64_t number = (shared_.load(std::memory_order_relaxed) >> 32) + 1;
+    shared_work_ = &work;
+    shared_ended_.store(0, std::memory_order_relaxed);
+    shared_.store(number << 32 | parts, std::memory_order_release);
+    if (parts > 1 && team_.threads() > 1) order_.changed();
+    try {
+      help();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::uint64_t left = shared_.exchange(number << 32) & 0xffffffff;
+    while (shared_ended_.load(std::memory_order_acquire) < parts - left) std::this_thread::yield();
+    if (failure) std::rethrow_exception(failure);
+  }
+  /// Does parts of the work of do_together() while there are any.
+  void help() {
+    for (std::uint64_t now; ((now = shared_.load(std::memory_order_acquire)) & 0xffffffff) != 0;)
+      if (shared_.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) {
+        const Counted ended{shared_ended_};
+        (*shared_work_)((now & 0xffffffff) - 1);
+      }
   }
 
   /// Trains blocks until there are none, or a thread has failed.
   template <class Train>
-  void train_blocks(std::size_t thread, const Train& train_block) {
+  void train_blocks(std::size_t thread, const Train& train_share) {
     const bool has_others = last_ - first_ < strata_.count();
     for (;;) {
       const std::uint32_t changes = order_.changes();  // before all that may change
       if (has_failed_) break;
+      if (thread != 0) help();
       if (thread == 0) order_.arrived((*pass_)(order_.trained(0u), false));
       bool is_idle = false;
-      if (const auto block = order_.take(is_idle))
-        train_block(*block);
-      else if (order_.all_trained())
+      if (const auto share = order_.take(is_idle))
+        train_share(*share);
+      else if (order_.is_over())
         break;
       else if (thread != 0 || !has_others)
         order_.wait_for_change(changes);
@@ -286,6 +328,7 @@ class HostStrata {
     }
   }
 
+  const std::uint32_t shares_;  // of a block
   StepTeam team_;
   const Corpus& corpus_;
   const Samplers& samplers_;
@@ -314,6 +357,12 @@ class HostStrata {
   const Pass* pass_ = nullptr;
   bool is_small_ = false;
   std::atomic<std::uint32_t> next_{0};
+  // Work that threads do together: its number x 2^32 + the parts that none has begun.
+  std::atomic<std::uint64_t> shared_{0}, shared_ended_{0};
+  const std::function<void(std::size_t)>* shared_work_ = nullptr;
+  const RankTeam row_team_ = [this](std::size_t parts, const auto& work) {
+    do_together(parts, work);
+  };
   std::atomic<bool> has_failed_{false};
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -96,11 +97,26 @@ class PairBlocks {
     visit([&](std::uint32_t output, std::uint32_t pair) { pairs_[ends[output]++] = pair; });
   }
 
+  /// Makes room for `counts[i * P + output]` pairs of input stratum first + i with each output, and
+  /// forgets all pairs.
+  void resize_blocks(std::uint32_t first, const std::vector<std::size_t>& counts) {
+    std::vector<std::size_t> of_inputs(counts.size() / strata_);
+    for (std::size_t i = 0; i < counts.size(); ++i) of_inputs[i / strata_] += counts[i];
+    resize(first, of_inputs);
+    std::partial_sum(counts.begin(), counts.end(), ends_.begin());
+  }
+  /// Puts the pairs of a block in place. Thread-safe for different blocks. `visit(add)`: calls
+  /// `add(pair)` for each.
+  template <class Visit>
+  void fill_block(std::uint32_t input, std::uint32_t output, const Visit& visit) {
+    std::uint32_t* at = pairs_.get() + begin(input, output);
+    visit([&](std::uint32_t pair) { *at++ = pair; });
+  }
+
   /// Returns the pairs of a block, each a StratumPair.
   std::span<const std::uint32_t> block(std::uint32_t input, std::uint32_t output) const {
     const std::size_t i = std::size_t{input - first_} * strata_ + output;
-    const std::size_t begin = output == 0 ? begins_[input - first_] : ends_[i - 1];
-    return {pairs_.get() + begin, pairs_.get() + ends_[i]};
+    return {pairs_.get() + begin(input, output), pairs_.get() + ends_[i]};
   }
   /// Returns the number of pairs of an input stratum.
   std::size_t count(std::uint32_t input) const {
@@ -109,6 +125,11 @@ class PairBlocks {
   std::size_t size() const { return begins_.back(); }
 
  private:
+  std::size_t begin(std::uint32_t input, std::uint32_t output) const {
+    const std::size_t i = std::size_t{input - first_} * strata_ + output;
+    return output == 0 ? begins_[input - first_] : ends_[i - 1];
+  }
+
   std::uint32_t strata_, first_ = 0;
   std::vector<std::size_t> begins_{0};      // [1 + inputs]
   std::vector<std::size_t> ends_;           // [inputs x P]
@@ -153,42 +174,39 @@ class PairWire {
    public:
     /// Throws SyncError if it is not one of `inputs` strata. `text` must outlive this.
     Reader(const PairWire& wire, const std::string& text, std::size_t inputs)
-        : wire_(&wire), text_(&text), before_(inputs + 1) {
-      const std::size_t counts = inputs * wire.strata_;
-      bool is_whole = text.size() >= counts * count_bytes;
-      for (std::size_t i = 0; is_whole && i < inputs; ++i) {
-        before_[i + 1] = before_[i];
-        for (std::uint32_t output = 0; output < wire.strata_; ++output)
-          before_[i + 1] += block_size(i, output);
+        : wire_(&wire), text_(&text), before_(1 + inputs * wire.strata_) {
+      bool is_whole = text.size() >= (before_.size() - 1) * count_bytes;
+      for (std::size_t i = 0; is_whole && i + 1 < before_.size(); ++i) {
+        std::uint32_t n;
+        std::memcpy(&n, text.data() + i * count_bytes, count_bytes);
+        before_[i + 1] = before_[i] + n;
       }
       if (!is_whole || text.size() != wire.size(inputs, before_.back()))
         throw SyncError("the pairs that another rank has sent end too early");
     }
 
-    /// Returns the pairs of the `input`-th stratum.
-    std::size_t count(std::size_t input) const { return before_[input + 1] - before_[input]; }
-    /// Calls `add(output stratum, pair)` for each pair of the `input`-th stratum.
+    /// Returns the pairs of the `input`-th stratum with an output stratum.
+    std::size_t count(std::size_t input, std::uint32_t output) const {
+      const std::size_t i = input * wire_->strata_ + output;
+      return before_[i + 1] - before_[i];
+    }
+    /// Calls `add(pair)` for each of them.
     template <class Add>
-    void visit(std::size_t input, const Add& add) const {
-      const char* at = text_->data() + wire_->size(before_.size() - 1, before_[input]);
+    void visit(std::size_t input, std::uint32_t output, const Add& add) const {
       const std::uint32_t mask = (std::uint32_t{1} << wire_->bits_) - 1;
-      for (std::uint32_t output = 0; output < wire_->strata_; ++output)
-        for (std::uint32_t n = block_size(input, output); n > 0; --n, at += wire_->bytes_) {
-          const std::uint32_t value = wire_->get(at);
-          add(output, StratumPair::code(value >> wire_->bits_, value & mask));
-        }
+      const std::size_t inputs = (before_.size() - 1) / wire_->strata_;
+      const char* at =
+          text_->data() + wire_->size(inputs, before_[input * wire_->strata_ + output]);
+      for (std::size_t n = count(input, output); n > 0; --n, at += wire_->bytes_) {
+        const std::uint32_t value = wire_->get(at);
+        add(StratumPair::code(value >> wire_->bits_, value & mask));
+      }
     }
 
    private:
-    std::uint32_t block_size(std::size_t input, std::uint32_t output) const {
-      std::uint32_t n;
-      std::memcpy(&n, text_->data() + (input * wire_->strata_ + output) * count_bytes, count_bytes);
-      return n;
-    }
-
     const PairWire* wire_;
     const std::string* text_;
-    std::vector<std::size_t> before_;  // [1 + inputs] pairs of the strata before
+    std::vector<std::size_t> before_;  // [1 + inputs x P] pairs of the blocks before
   };
 
  private:

@@ -26,6 +26,17 @@ inline std::uint64_t episodes_of(std::uint64_t tokens, std::size_t epochs, std::
   return std::clamp<std::uint64_t>((tokens + episode - 1) / episode, 1, 1 << 20);
 }
 
+/// Returns the steps between two ticks, at which threads wait for each other, and ranks for all
+/// that is in flight between them: an episode, of `words` words, has 2 ticks or more, and with
+/// several ranks one for a million words of a rank up to 8.
+inline std::uint32_t steps_of_tick(std::size_t threads, std::size_t ranks, std::uint32_t strata,
+                                   std::uint64_t words) {
+  if (ranks == 1) return threads == 1 ? 1 : (strata + 7) / 8;
+  const auto ticks =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>((words / ranks) >> 20, 2, 8));
+  return (strata + ticks - 1) / ticks;
+}
+
 /// Training by strata, see StratifiedPairs. Rank n has the inputs of the n-th part of the strata,
 /// and at the beginning of an episode the outputs of the same strata. In each step it passes those
 /// of its first block on to the rank before once they are trained, and receives those of the last
@@ -41,10 +52,8 @@ class StrataLoop : StepLoop<Engine, Run> {
       : Base(engine, run, 1),
         strata_(samplers.strata()),
         steps_(episodes * strata_.count()),
-        // Ranks that ask each other wait for all that is in flight, and threads for each other.
-        steps_of_tick_(run.sync.size() > 1    ? (strata_.count() + 3) / 4
-                       : engine.threads() > 1 ? (strata_.count() + 7) / 8
-                                              : 1) {
+        steps_of_tick_(steps_of_tick(engine.threads(), run.sync.size(), strata_.count(),
+                                     run.tokens_per_epoch / episodes)) {
     if (run.sync.size() > strata_.count())
       throw InvalidArgument{
           "there are ", run.sync.size(), " ranks and ", strata_.count(),
@@ -92,8 +101,6 @@ class StrataLoop : StepLoop<Engine, Run> {
     engine_.train(first, rates, [this](std::uint32_t trained, bool waits) {
       return pass_outputs(trained, waits);
     });
-    if (run_.sync.size() > 1)
-      while (arrived_ < steps) pass_outputs(steps, true);
     const std::uint64_t words = part_of(run_.tokens_per_epoch, at_.sentences, steps_).first;
     at_.sentences += steps;
     this->submitted(part_of(run_.tokens_per_epoch, at_.sentences - 1, steps_).second - words,
@@ -137,13 +144,14 @@ class StrataLoop : StepLoop<Engine, Run> {
     if constexpr (shares_rows<decltype(run_.sync)>) {
       if (run_.sync.size() == 1) return 0;
       const auto [first, last] = strata_of(run_.sync.rank());
+      const RankTeam& team = engine_.row_team();
       if (arrived_ < begun_ && (waits || run_.sync.has_passed()))
         run_.sync.end_pass(run_.replica, Model::Side::output,
-                           strata_.of((last + step() + arrived_++) % strata_.count()));
+                           strata_.of((last + step() + arrived_++) % strata_.count()), team);
       if (arrived_ == begun_ && begun_ < trained)
         run_.sync.begin_pass(run_.replica, Model::Side::output,
                              strata_.of((first + step() + begun_++) % strata_.count()),
-                             strata_.most_rows());
+                             strata_.most_rows(), team);
     }
     return arrived_;
   }
