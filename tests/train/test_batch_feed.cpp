@@ -122,7 +122,8 @@ TEST_CASE("Batches have all sentences in order, cut into pieces that differ by a
 
 TEST_CASE("Batches of a corpus that splits do not depend on the number of threads") {
   const auto by_one = batches_of(Numbers{}, many, 1);
-  for (const std::size_t threads : {2u, 3u, 9u}) CHECK(batches_of(Numbers{}, many, threads) == by_one);
+  for (const std::size_t threads : {2u, 3u, 9u})
+    CHECK(batches_of(Numbers{}, many, threads) == by_one);
   // Four readers: the words of all sentences, once, in another order.
   const auto in_order = batches_of(Numbers{.is_split = false}, many, 1);
   CHECK(by_one != in_order);
