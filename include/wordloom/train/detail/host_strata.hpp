@@ -45,9 +45,9 @@ class HostStrata {
   HostStrata(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels, Model& model,
              const Hyperparameters& parameters, double subsample, std::uint64_t episodes,
              std::pair<std::size_t, std::size_t> own)
-      : shares_(static_cast<std::uint32_t>(samplers.policy().block_threads)),
-        team_((std::min)(resolve_threads(parameters.threads),
-                         (std::max<std::size_t>)(1, own.second - own.first) * shares_),
+      : team_((std::min)(resolve_threads(parameters.threads),
+                         (std::max<std::size_t>)(1, own.second - own.first) *
+                             samplers.policy().block_threads),
               parameters.pin_threads),
         corpus_(corpus),
         samplers_(samplers),
@@ -59,7 +59,8 @@ class HostStrata {
         strata_(samplers.strata()),
         first_(static_cast<std::uint32_t>(own.first)),
         last_(static_cast<std::uint32_t>(own.second)),
-        found_((last_ - first_) * shares_),
+        shares_(static_cast<std::uint32_t>(samplers.policy().block_threads)),
+        found_(std::size_t{last_ - first_} * shares_),
         blocks_(strata_.count()),
         for_ranks_(strata_.count()),
         wire_(strata_.count(), strata_.most_rows()),
@@ -328,7 +329,6 @@ class HostStrata {
     }
   }
 
-  const std::uint32_t shares_;  // of a block
   StepTeam team_;
   const Corpus& corpus_;
   const Samplers& samplers_;
@@ -338,7 +338,7 @@ class HostStrata {
   const std::uint64_t episodes_;
   const Subsampling subsampling_;
   const Strata& strata_;
-  const std::uint32_t first_, last_;
+  const std::uint32_t first_, last_, shares_;   // shares: of a block
   std::vector<std::vector<FoundPairs>> found_;  // [parts of this rank]
   PairBlocks blocks_;                           // that are trained
   PairBlocks for_ranks_;                        // found for all ranks
