@@ -172,7 +172,11 @@ class MpiRanks {
     shared_->texts.begin(shared_->communicator);
   }
   std::vector<std::string> end_exchange() {
-    shared_->wait_until([this] { return shared_->texts.has_ended(); });
+    shared_->wait_until([this] {
+      if (shared_->texts.has_ended()) return true;
+      throw_if_failed();  // a rank that ends before it begins waits for all others to end
+      return false;
+    });
     shared_->texts.to.clear();
     return std::move(shared_->texts.from);
   }

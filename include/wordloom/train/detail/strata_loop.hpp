@@ -53,7 +53,7 @@ class StrataLoop : StepLoop<Engine, Run> {
         strata_(samplers.strata()),
         steps_(episodes * strata_.count()),
         steps_of_tick_(steps_of_tick(engine.threads(), run.sync.size(), strata_.count(),
-                                     run.tokens_per_epoch / episodes)) {
+                                     run.tokens_per_epoch * run.sync.size() / episodes)) {
     if (run.sync.size() > strata_.count())
       throw InvalidArgument{
           "there are ", run.sync.size(), " ranks and ", strata_.count(),
