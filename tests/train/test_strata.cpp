@@ -181,12 +181,8 @@ TEST_CASE("threads share blocks if they are asked to", "[strata]") {
     parameters.subsample = 0;
     PairCounts counts;
     std::set<std::thread::id> threads;
-    const auto plain = [&] {
-      auto one = sampler;
-      one.window = Window::fixed(3);
-      return trained_blocks(text, one, parameters);
-    }();
-    for (const auto& [inputs, outputs, rate, thread] : plain) {
+    sampler.window = Window::fixed(3);
+    for (const auto& [inputs, outputs, rate, thread] : trained_blocks(text, sampler, parameters)) {
       for (const RowId input : inputs) ++counts[{input, outputs[0]}];
       threads.insert(thread);
     }

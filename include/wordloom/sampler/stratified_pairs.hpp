@@ -28,7 +28,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// section 3.2): the rows of both sides of the model are divided into P strata, and the pairs of
 /// some words of the corpus, an episode, into P x P blocks by the strata of their context word
 /// (input) and their centre (output). P blocks that have no stratum in common are trained at the
-/// same time, P times an episode. Unless `block_threads` asks for it, no two threads or ranks
+/// same time, P times an episode. While `block_threads` is 1, no two threads or ranks
 /// change one row at a time: any number of them gives the same bits, the rows of a block stay in
 /// the cache, and ranks, each of which has its own inputs, pass the outputs on in a ring instead of
 /// summing changes.

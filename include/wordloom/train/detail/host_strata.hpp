@@ -313,8 +313,10 @@ class HostStrata {
     for (;;) {
       const std::uint32_t changes = order_.changes();  // before all that may change
       if (has_failed_) break;
-      if (thread != 0) help();
-      if (thread == 0) order_.arrived((*pass_)(order_.trained(0u), false));
+      if (thread == 0)
+        order_.arrived((*pass_)(order_.trained(0u), false));
+      else
+        help();
       bool is_idle = false;
       if (const auto share = order_.take(is_idle))
         train_share(*share);

@@ -26,9 +26,9 @@ inline std::uint64_t episodes_of(std::uint64_t tokens, std::size_t epochs, std::
   return std::clamp<std::uint64_t>((tokens + episode - 1) / episode, 1, 1 << 20);
 }
 
-/// Returns the steps between two ticks, at which threads wait for each other, and ranks for all
-/// that is in flight between them: an episode, of `words` words, has 2 ticks or more, and with
-/// several ranks one for a million words of a rank up to 8.
+/// Returns the steps between two ticks. At a tick, threads wait for each other, and ranks for all
+/// that is in flight between them. Several ranks have a tick for each million words that a rank
+/// trains, but 2 to 8 in an episode. `words`: of an episode, of all ranks.
 inline std::uint32_t steps_of_tick(std::size_t threads, std::size_t ranks, std::uint32_t strata,
                                    std::uint64_t words) {
   if (ranks == 1) return threads == 1 ? 1 : (strata + 7) / 8;
