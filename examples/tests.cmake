@@ -390,7 +390,9 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
     "rm -f *; split -n l/3 -d -a 1 ${corpus}/text part-; gzip part-?
      ${job} 3 $<TARGET_FILE:word2vec> ${alike} --train part-%r.gz --iter 4 --output v --save-vocab all --json --evaluate-analogy ${corpus}/analogies | tee out
      grep -Eq '\"accuracy\":(1.0|0.[89])' out
-     $<TARGET_FILE:word2vec> --train ${corpus}/text --save-vocab whole; cmp all whole")
+     $<TARGET_FILE:word2vec> --train ${corpus}/text --save-vocab whole; cmp all whole
+     ${job} 3 $<TARGET_FILE:word2vec> ${alike} --train part-%r.gz --sampler stratified --strata 7 --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies | tee out
+     grep -Eq '\"accuracy\":(1.0|0.[89])' out")
   # The checkpoint resumes, with as many processes and with others.
   wordloom_corpus_test(mpi-resumes
     "rm -f *; ${stop_midway}

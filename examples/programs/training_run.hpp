@@ -135,7 +135,7 @@ inline void require_contexts(const wordloom::AnyCorpus& corpus,
                              Cluster& cluster, std::string_view cause) {
   if (vocabulary.size() < 2) return;
   wordloom::Shard own{.seed = options.parameters.seed};
-  if (!owns_rows(options)) {
+  if (!owns_rows(options) || corpus.ranks() > 1) {
     own.index = cluster.rank();
     own.count = cluster.size();
   }

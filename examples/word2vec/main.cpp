@@ -83,8 +83,16 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
   return wordloom::rank_vocabulary(ranks, options.train, limits);
 }
 
-/// Returns the corpus of --train: each process reads its part, or all of it to train columns or
-/// strata. Sets `read` to the number of its words, unknown ones included.
+/// Throws InvalidArgument if strata cannot be trained on a text that is read anew in each epoch.
+void require_splits(const Options& options, const auto& text) {
+  if (trains_strata(options) && !text.splits())
+    throw wordloom::InvalidArgument{"--sampler ", options.sampler,
+                                    " reads the text in many parts, and '", options.train,
+                                    "' can only be read as a whole: leave --stream out"};
+}
+
+/// Returns the corpus of --train: each process reads its part or its own file, or all of it to
+/// train columns or strata. Sets `read` to the number of its words, unknown ones included.
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                 const wordloom::Vocabulary& vocabulary, std::uint64_t& read) {
   const wordloom::CorpusOptions reading = reading_of(options);
@@ -93,18 +101,19 @@ wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
     read = corpus.words_read();
     return AnyCorpus(corpus);
   };
-  if (owns_rows(options)) {
+  if (owns_rows(options) && !has_own_texts(options)) {
     if (options.stream) {
       const TextCorpus text(options.train, vocabulary, reading);
-      if (trains_strata(options) && !text.splits())
-        throw InvalidArgument{"--sampler ", options.sampler, " reads the text in many parts, and '",
-                              options.train, "' can only be read as a whole: leave --stream out"};
+      require_splits(options, text);
       return counted(text);
     }
     return counted(EncodedCorpus::from_text(options.train, vocabulary, reading));
   }
-  if (options.stream)
-    return counted(rank_corpus<TextCorpus>(cluster, options.train, vocabulary, reading));
+  if (options.stream) {
+    const auto text = rank_corpus<TextCorpus>(cluster, options.train, vocabulary, reading);
+    require_splits(options, text);
+    return counted(text);
+  }
   return counted(rank_corpus<EncodedCorpus>(cluster, options.train, vocabulary, reading));
 }
 

@@ -311,6 +311,11 @@ inline void require_effects_on_svd(const Options& options) {
     throw wordloom::InvalidArgument("--format fasttext is for models of --method training");
 }
 
+/// Returns whether --train names a text of each process.
+inline bool has_own_texts(const Options& options) {
+  return options.train.find("%r") != options.train.npos && options.sync != "none";
+}
+
 /// Throws InvalidArgument for options that parse but cannot be honoured.
 inline void check(Options& options) {
   const auto only = [](int accepted, const char* name, int value, const char* what) {
@@ -337,8 +342,7 @@ inline void check(Options& options) {
   // Li et al. 2019 drop rarer words; the other systems have word2vec's minimum.
   if (options.system == "w2v-cl" && !options.is_given("--min-count")) options.min_count = 50;
   choose_method(options);
-  if (options.train.find("%r") != options.train.npos && owns_rows(options) &&
-      options.sync != "none")
+  if (has_own_texts(options) && owns_rows(options) && !trains_strata(options))
     throw wordloom::InvalidArgument("--sampler " + options.sampler +
                                     " needs the whole text in each process: give a --train without "
                                     "%r, not " +

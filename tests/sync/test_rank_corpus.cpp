@@ -16,6 +16,7 @@
 #include "catch.hpp"
 #include "demo_corpus.hpp"
 #include "support.hpp"
+#include "train/strata_scenario.hpp"
 
 using namespace wordloom;
 
@@ -204,4 +205,47 @@ TEST_CASE("a text that ranks cannot read together is refused on all", "[sync][co
   });
   REQUIRE(another.size() == 3);
   CHECK(*another.begin() == "shard 0 of 3 does not belong to rank 2 of 3");
+}
+
+namespace {
+
+/// Returns a part of the text of a scenario: whole sentences, of which the last rank has most.
+EncodedCorpus part_of_scenario(const strata_scenario::StrataScenario& text, std::size_t rank,
+                               std::size_t ranks) {
+  const std::size_t all = text.corpus.sentence_count(), each = all / (2 * ranks);
+  std::vector<std::vector<WordId>> sentences;
+  for (std::size_t s = rank * each; s < (rank + 1 == ranks ? all : (rank + 1) * each); ++s) {
+    const auto words = text.corpus.sentence(s);
+    sentences.emplace_back(words.begin(), words.end());
+  }
+  return EncodedCorpus::from_sentences(sentences, text.vocabulary);
+}
+
+}  // namespace
+
+TEST_CASE("ranks of which each holds a part train all pairs by strata", "[sync][strata]") {
+  using namespace strata_scenario;
+  auto parameters = StrataScenario::parameters();
+  parameters.subsample = 0;
+  auto sampler = StrataScenario::sampler(7);
+  sampler.window = Window::fixed(3);
+  sampler.block_threads = 2;
+  for (const std::size_t ranks : {1u, 3u, 7u})
+    for (const bool by_name : {false, true}) {
+      Recorder recorder;
+      ThreadRanks::run(ranks, [&](ThreadRanks self) {
+        const detail::RankCorpus corpus(self, part_of_scenario(scenario(), self.rank(), ranks));
+        StrataTrainer<RecordingKernel, Sync> trainer(parameters, sampler,
+                                                     RecordingKernel{&recorder}, Sync(self));
+        Model model = trainer.new_model(scenario().vocabulary);
+        if (by_name)
+          trainer.train(AnyCorpus(corpus), model);
+        else
+          trainer.train(corpus, model);
+      });
+      PairCounts counts;
+      for (const auto& block : recorder.blocks)
+        for (const RowId input : block.inputs) ++counts[{input, block.outputs[0]}];
+      CHECK(counts == pairs_of(scenario().corpus, 3, parameters.epochs));
+    }
 }

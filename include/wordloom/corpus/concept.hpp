@@ -114,6 +114,16 @@ bool holds_sentences(const C& corpus) {
     return false;
 }
 
+/// Returns the number of ranks that hold a corpus together, each a part of it; 1 if this one holds
+/// all of it.
+template <class C>
+std::size_t ranks_of(const C& corpus) {
+  if constexpr (requires { corpus.ranks(); })
+    return corpus.ranks();
+  else
+    return 1;
+}
+
 }  // namespace detail
 
 /// A source of sentences:
@@ -132,6 +142,8 @@ bool holds_sentences(const C& corpus) {
 /// - `static constexpr bool holds_sentences` or `bool holds_sentences() const`, optional: true
 ///   where each span stays valid as long as the corpus. They are then copied to a device from where
 ///   they are.
+/// - `std::size_t ranks() const`, optional: the ranks that hold it together, as those of
+///   rank_corpus do. Rank r of n then reads the r-th of n successive groups of shards.
 /// - `corpus.vocabulary_fingerprint()`, optional: the fingerprint of the vocabulary that the ids
 ///   belong to, so that a trainer can refuse another one.
 /// - `corpus.fingerprint()`, optional, std::uint64_t: distinguishes the sentences of one corpus
@@ -201,6 +213,7 @@ class AnyCorpus {
   bool drops_words() const noexcept { return drops_words_; }
   bool splits() const noexcept { return splits_; }
   bool holds_sentences() const noexcept { return holds_sentences_; }
+  std::size_t ranks() const noexcept { return ranks_; }
   /// Returns 0 for a corpus without a fingerprint.
   std::uint64_t fingerprint() const { return hash_(); }
   auto sentences(const Shard& shard) const {
@@ -218,6 +231,7 @@ class AnyCorpus {
         drops_words_(detail::drops_words(*corpus)),
         splits_(detail::splits(*corpus)),
         holds_sentences_(detail::holds_sentences(*corpus)),
+        ranks_(detail::ranks_of(*corpus)),
         hash_([corpus]() -> std::uint64_t {
           if constexpr (requires { corpus->fingerprint(); }) return corpus->fingerprint();
           return 0;
@@ -244,6 +258,7 @@ class AnyCorpus {
 
   std::uint64_t token_count_, vocabulary_fingerprint_;
   bool repeats_, drops_words_, splits_, holds_sentences_;
+  std::size_t ranks_;
   std::function<std::uint64_t()> hash_;
   std::function<Reader(const Shard&)> open_;
 };

@@ -136,6 +136,7 @@ class RankCorpus {
   static constexpr bool repeats = Part::repeats;
   bool splits() const noexcept { return detail::splits(part_); }
   bool holds_sentences() const noexcept { return detail::holds_sentences(part_); }
+  std::size_t ranks() const noexcept { return size_; }
   /// Returns the sentences of a shard of the whole. Throws InvalidArgument for a shard that belongs
   /// to another rank.
   auto sentences(Shard shard) const {

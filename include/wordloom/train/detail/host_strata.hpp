@@ -32,6 +32,21 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
+/// The parts of an episode's text that a rank reads: `count` of `all`, from `first` on.
+struct TextParts {
+  std::uint64_t first, count, all;
+
+  /// `own`: the strata [first, second) of this rank, of `strata`. `is_shared`: whether each rank
+  /// holds a part of the corpus alone; then all have equally many parts. Otherwise any number of
+  /// ranks reads the parts of its strata, and all together read those of one.
+  static TextParts of(std::pair<std::size_t, std::size_t> own, std::size_t rank, std::size_t ranks,
+                      std::size_t strata, std::size_t shares, bool is_shared) {
+    if (!is_shared) return {own.first * shares, (own.second - own.first) * shares, strata * shares};
+    const std::size_t each = (strata + ranks - 1) / ranks * shares;
+    return {rank * each, each, ranks * each};
+  }
+};
+
 /// Training of strata by the threads of a rank, see StratifiedPairs. An episode has a step that
 /// finds its pairs, in P parts of its words, and P steps that train blocks: in step s, those of
 /// input stratum r and output stratum r + s, for each r of this rank. Each part and each block
@@ -41,10 +56,10 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 template <class Sampler, bool checked, class Corpus, class Samplers, class Kernels>
 class HostStrata {
  public:
-  /// `own`: the strata [first, second) of this rank. `episodes`: of an epoch.
+  /// `own`: the strata [first, second) of this rank. `episodes`: of an epoch. `text`: its parts.
   HostStrata(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels, Model& model,
              const Hyperparameters& parameters, double subsample, std::uint64_t episodes,
-             std::pair<std::size_t, std::size_t> own)
+             std::pair<std::size_t, std::size_t> own, TextParts text)
       : team_((std::min)(resolve_threads(parameters.threads),
                          (std::max<std::size_t>)(1, own.second - own.first) *
                              samplers.policy().block_threads),
@@ -60,7 +75,8 @@ class HostStrata {
         first_(static_cast<std::uint32_t>(own.first)),
         last_(static_cast<std::uint32_t>(own.second)),
         shares_(static_cast<std::uint32_t>(samplers.policy().block_threads)),
-        found_(std::size_t{last_ - first_} * shares_),
+        text_(text),
+        found_(text.count),
         blocks_(strata_.count()),
         for_ranks_(strata_.count()),
         wire_(strata_.count(), strata_.most_rows()),
@@ -206,11 +222,10 @@ class HostStrata {
     const auto find_part = [&](std::uint32_t i) {
       // The parts of a rank are next to each other in the text, and those of an episode all over
       // it.
-      const std::uint64_t stream =
-          (std::uint64_t{first_} * shares_ + i) * episodes_ + found_of_.number;
+      const std::uint64_t stream = (text_.first + i) * episodes_ + found_of_.number;
       Random random(parameters_.seed ^ part_streams, stream, found_of_.epoch);
-      for (const std::span<const WordId> sentence : corpus_.sentences(Shard{
-               stream, episodes_ * strata_.count() * shares_, found_of_.epoch, parameters_.seed})) {
+      for (const std::span<const WordId> sentence : corpus_.sentences(
+               Shard{stream, episodes_ * text_.all, found_of_.epoch, parameters_.seed})) {
         const auto words = subsampling_(sentence, random, kept);
         bool& contexts = has_contexts_[thread].is;
         if (!contexts && words.size() > 1) contexts = detail::has_contexts(sentence);
@@ -340,7 +355,8 @@ class HostStrata {
   const std::uint64_t episodes_;
   const Subsampling subsampling_;
   const Strata& strata_;
-  const std::uint32_t first_, last_, shares_;   // shares: of a block
+  const std::uint32_t first_, last_, shares_;  // shares: of a block
+  const TextParts text_;
   std::vector<std::vector<FoundPairs>> found_;  // [parts of this rank]
   PairBlocks blocks_;                           // that are trained
   PairBlocks for_ranks_;                        // found for all ranks

@@ -136,9 +136,12 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
             // The strata of `samplers` divide all words, these the words that are kept.
             const SamplerRun balanced(samplers.policy(), model.vocabulary,
                                       WordRates(model.vocabulary, subsample));
+            const std::size_t strata = balanced.strata().count();
+            const auto own = part_of(strata, sync.rank(), sync.size());
             HostStrata<Sampler, checked, Corpus, SamplerRun, KernelRun<Kernel>> threads(
-                corpus, balanced, kernels, model, options.parameters, subsample, episodes,
-                part_of(balanced.strata().count(), sync.rank(), sync.size()));
+                corpus, balanced, kernels, model, options.parameters, subsample, episodes, own,
+                TextParts::of(own, sync.rank(), sync.size(), strata,
+                              samplers.policy().block_threads, ranks_of(corpus) > 1));
             StrataLoop(threads, balanced, run, episodes).train();
           } else {
             train_by_threads<Sampler, checked>(corpus, samplers, kernels, encoder, run, subsample);
