@@ -43,8 +43,12 @@ struct Costs {
 };
 
 struct Network {
-  const char* name;
   double latency, bytes_per_second;
+
+  /// `mbit`: its nominal speed, of which ranks reach the share `wire`.
+  static Network of(double mbit, double wire) {
+    return {mbit <= 1000 ? 50e-6 : mbit <= 10000 ? 30e-6 : 10e-6, mbit * 1e6 / 8 * wire};
+  }
 };
 
 /// An episode: the seconds of each block on one thread, [inputs x outputs].
@@ -224,13 +228,14 @@ double speed(const Episode& episode, std::size_t nodes, std::size_t threads, con
              strata = static_cast<double>(episode.strata);
   double seconds = episode.words * costs.find / costs.speed_up / (n * t);
   const double of_ranks = 2 * std::log2(n) * network.latency;  // that ask each other
-  double exchange = 0;                                         // of pairs, beside training
+  double exchange = 0;                                         // of pairs and rows, beside training
   if (nodes > 1) {
     const auto places = static_cast<unsigned>(episode.rows) - 1;
     const double bytes = (episode.pairs / n * ((2 * std::bit_width(places) + 7) / 8) +
                           4.0 * episode.strata * episode.strata) *
                          (n - 1) / n;
-    exchange = n * network.latency + bytes / network.bytes_per_second;
+    exchange = (n + strata) * network.latency +
+               (bytes + strata * episode.rows * episode.row_bytes) / network.bytes_per_second;
     seconds += 2 * of_ranks +
                (bytes * costs.byte + episode.pairs / (n * std::min(t, strata)) * costs.wire) /
                    costs.speed_up;
@@ -252,7 +257,7 @@ double speed(const Episode& episode, std::size_t nodes, std::size_t threads, con
 int main(int argc, char** argv) try {
   CLI::App app("Speed of a cluster that trains by strata");
   std::string corpus;
-  std::vector<std::size_t> nodes{2, 4, 8, 16, 32}, threads{1, 16};
+  std::vector<std::size_t> nodes{2, 4, 8, 16, 32}, threads{1, 16}, mbit{1000, 10000, 100000};
   std::vector<std::uint32_t> strata{32, 64, 128};
   std::size_t episode = 5'600'000, ticks = 0;
   double subsample = 1e-4, wire = 0.7;
@@ -266,6 +271,7 @@ int main(int argc, char** argv) try {
                  "Times in an episode that ranks wait for each other; 0: as Wordloom does");
   app.add_option("--subsample", subsample, "Threshold of subsampling");
   app.add_option("--speed-up", costs.speed_up, "Speed of a thread, of that of the EPYC");
+  app.add_option("--mbit", mbit, "Nominal speeds of networks, Mbit/s");
   app.add_option("--wire", wire, "Share of a network's nominal speed that ranks reach");
   try {
     app.parse(argc, argv);
@@ -278,33 +284,31 @@ int main(int argc, char** argv) try {
   std::vector<Episode> episodes;
   for (const std::uint32_t count : strata)
     episodes.push_back(episode_of(input.vocabulary, subsample, pairs, episode, count, costs));
-  const double gigabit = 1e9 / 8 * wire;
-  std::cout << "| threads | network | nodes | strata | block threads | M words/s | share |\n"
+  std::cout << "| threads | Mbit/s | nodes | strata | block threads | M words/s | share |\n"
                "|---|---|---|---|---|---|---|\n";
+  // Returns the fastest words/s and its number of strata.
+  const auto best_of = [&](std::size_t n, std::size_t t, const Network& network) {
+    std::pair<double, std::uint32_t> best{0, 0};
+    for (const Episode& of : episodes)
+      if (of.strata % n == 0)
+        best = std::max(best, {speed(of, n, t, network, costs, ticks), of.strata});
+    return best;
+  };
   for (const std::size_t t : threads) {
-    double single = 0;
-    for (const Network& network : {Network{"none", 0, 1},
-                                   {"1 GbE", 50e-6, gigabit},
-                                   {"10 GbE", 30e-6, 10 * gigabit},
-                                   {"100 GbE", 10e-6, 100 * gigabit}})
-      for (const std::size_t n : single == 0 ? std::vector<std::size_t>{1} : nodes) {
-        double best = 0;
-        std::uint32_t with = 0;
-        for (const Episode& of : episodes)
-          if (of.strata % n == 0 && of.strata >= n) {
-            const double words = speed(of, n, t, network, costs, ticks);
-            if (words > best) {
-              best = words;
-              with = of.strata;
-            }
-          }
-        if (single == 0) single = best;
-        if (best > 0)
-          std::cout << "| " << t << " | " << network.name << " | " << n << " | " << with << " | "
-                    << (t * n + with - 1) / with << " | " << std::setprecision(3) << best / 1e6
-                    << " | " << std::fixed << std::setprecision(0)
-                    << 100 * best / single / static_cast<double>(n) << std::defaultfloat
-                    << " % |\n";
+    const auto single = best_of(1, t, {0, 1});
+    const auto print = [&](const std::string& network, std::size_t n, double words,
+                           std::uint32_t with) {
+      std::cout << "| " << t << " | " << network << " | " << n << " | " << with << " | "
+                << (t * n + with - 1) / with << " | " << std::setprecision(3) << words / 1e6
+                << " | " << std::fixed << std::setprecision(0)
+                << 100 * words / single.first / static_cast<double>(n) << std::defaultfloat
+                << " % |\n";
+    };
+    print("none", 1, single.first, single.second);
+    for (const std::size_t speed_of : mbit)
+      for (const std::size_t n : nodes) {
+        const auto [words, with] = best_of(n, t, Network::of(static_cast<double>(speed_of), wire));
+        if (words > 0) print(std::to_string(speed_of), n, words, with);
       }
   }
 } catch (const std::exception& error) {

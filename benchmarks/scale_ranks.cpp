@@ -36,7 +36,7 @@ struct Method {
   SyncOptions::Rule rule = {};
   AnySchedule::Kind schedule = AnySchedule::Kind::linear;
   SyncOptions options = {};
-  std::size_t strata = 0;  // see StratifiedPairs
+  std::size_t strata = 0, block_threads = 1;  // see StratifiedPairs
   std::uint64_t episode = 0;
 };
 
@@ -74,6 +74,7 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
     auto sampler = policy_from<Policy>(parameters);
     if constexpr (by_strata) {
       sampler.strata = method.strata;
+      sampler.block_threads = method.block_threads;
       sampler.episode = method.episode;
     }
     const auto make_sync = [&] {
@@ -125,6 +126,7 @@ int main(int argc, char** argv) try {
   app.add_option("--alpha", rates, "Learning rates");
   app.add_option("--epochs", parameters.epochs, "Epochs");
   app.add_option("--seed", parameters.seed, "Seed");
+  app.add_option("--threads", parameters.threads, "Threads of each rank");
   app.add_option("--dimension", parameters.dimension, "Dimension");
   app.add_flag("--steep", steep, "SteepDecay instead of RankScaledDecay");
   app.add_option("--interval", options.interval, "Words from one synchronisation to the next");
@@ -136,6 +138,7 @@ int main(int argc, char** argv) try {
       ->transform(CLI::CheckedTransformer(std::vector<std::pair<std::string, SyncOptions::Format>>(
           SyncOptions::formats.begin(), SyncOptions::formats.end())));
   app.add_option("--strata", method.strata, "Strata of stratified");
+  app.add_option("--block-threads", method.block_threads, "Threads that share one of its blocks");
   app.add_option("--episode", method.episode, "Words of its episodes");
   app.add_option("--first-rows", options.first_rows, "Rows that travel each time");
   app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");

@@ -75,8 +75,8 @@ time_training() {
   for _ in 1 2 3; do
     for method in 'hogwild --kernel dot' 'shared --kernel fused'; do
       # shellcheck disable=SC2086
-      build/release/examples/word2vec --train "$text" --output "$text.bin" --threads 1 --json --quiet \
-        --iter 1 --min-count 1 "$@" --sampler $method |
+      build/release/examples/word2vec --train "$text" --threads 1 --json --quiet --iter 1 \
+        --min-count 1 "$@" --sampler $method |
         sed -n 's/.*"train_seconds":\([^,]*\),.*"sampler":"\([^"]*\)".*/\2 \1/p'
     done
   done
