@@ -64,7 +64,7 @@ void compare(const std::string& name, Hyperparameters parameters,
   const double differs = difference(host, device);
   std::printf("%s, D=%zu: device and host differ by %.2g\n", name.c_str(), parameters.dimension,
               differs);
-  report(name, host.loss > 1 && differs < tolerance && difference(before, host) > 100 * tolerance &&
+  report(name, host.loss > 1 && differs < tolerance && difference(before, host) > min_change &&
                    host.model.matrices().size() == device.model.matrices().size());
   report(name + ", the same bits again", same_matrices(device.model, again.model));
 }

@@ -20,6 +20,10 @@ constexpr double tolerance = 1e-5;
 #else
 constexpr double tolerance = 1e-3;  // the device's exponentials are approximate
 #endif
+/// Training must change some number by more than this, or a device that does nothing would pass. It
+/// is above both tolerances, so that the emulated device shows whether a case can pass on a real
+/// one.
+constexpr double min_change = 2e-3;
 
 inline int failures = 0;
 inline std::string_view only;  // the case to run; empty: all

@@ -86,7 +86,7 @@ void compare(const std::string& name, std::size_t dimension, std::size_t batch,
   const double differs = difference(host, device);
   std::printf("%s, D=%zu, batch %zu: device and host differ by %.2g\n", name.c_str(), dimension,
               batch, differs);
-  report(name, host.loss > 1 && differs < tolerance && difference(before, host) > 100 * tolerance &&
+  report(name, host.loss > 1 && differs < tolerance && difference(before, host) > min_change &&
                    host.model.matrices().size() == device.model.matrices().size());
   report(name + ", the same bits again",
          differs < tolerance && same_matrices(device.model, again.model));
@@ -193,7 +193,7 @@ int test() {
     std::printf("trainer: device and host differ by %.2g\n", differs);
     const Trained before{random_model(vocabulary(), parameters.dimension), host.loss};
     report("trainer",
-           host.loss > 1 && differs < tolerance && difference(before, host) > 100 * tolerance);
+           host.loss > 1 && differs < tolerance && difference(before, host) > min_change);
   }
   return failures == 0 ? 0 : 1;
 }
