@@ -275,7 +275,7 @@ sanitize_emulated_gpu() {
 leave_out_barriers() {
   local emulated=build/release/tests/cuda_emulator
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_on_device"
-  run tests/cuda_emulator/leave_out.sh "$emulated/emulated_columns" run copy
+  run tests/cuda_emulator/leave_out.sh "$emulated/emulated_columns" run copy copy_back
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_vanilla" adam
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_char_cnn" fit train fail
 }

@@ -137,6 +137,29 @@ void compare_runs(const char* name, bool finds_contexts) {
   report("copy", got == expected);
 }
 
+/// Copies a matrix back in several pieces, while a batch that is staged in the first slot is still
+/// being copied. A function for leave_out.sh.
+[[gnu::noinline]] void copy_long_matrix_back() {
+  using Machine = cuda::CudaMachine;
+  Machine::Queue machine;
+  Machine::Slot slots[2];
+  constexpr std::size_t stride = 32, rows = 5 * Machine::Slot::staged_words / 2 / stride;
+  RowMatrix expected(rows, 20), got(rows, 20);
+  for (std::size_t i = 0; i < rows; ++i)
+    std::iota(expected.row(i).begin(), expected.row(i).end(), static_cast<float>(i));
+  cuda::DeviceMatrix<Machine> matrix(expected, stride, "a matrix", machine);
+  cuda::check(cudaDeviceSynchronize());  // so that nothing delays the way back but the batch
+  detail::SentenceBatch batch;
+  batch.add(std::vector<WordId>(1000, 7), 1000);
+  const cuda::DeviceArray<std::uint32_t> to(1001);
+  slots[0].copy(batch, to.data(), machine);
+  matrix.download(got, machine, slots);
+  report("copy back", same_matrix(got, expected));
+  std::vector<std::uint32_t> copied(to.size());
+  machine.copy(copied.data(), to.data(), copied.size());
+  report("copy back, batch", std::ranges::count(copied, 7u) == 1000);
+}
+
 /// Trains an epoch of so many columns that several groups of them are waited for. On an emulated
 /// device, counts how often the host waits for it: for each group, not for each column.
 void train_groups(const std::string& name, const std::filesystem::path& folder = {}) {
@@ -219,6 +242,7 @@ int main(int argc, char** argv) try {
     std::filesystem::remove_all(name);
   }
   if (is_wanted("copy")) copy_long_batch();
+  if (is_wanted("copy_back")) copy_long_matrix_back();
   if (is_wanted("groups")) train_groups("groups of columns");
   if (is_wanted("run")) compare_runs("run", true);
   if (is_wanted("given")) compare_runs("given contexts", false);

@@ -78,6 +78,12 @@ struct SlowMachine : cuda::HostMachine {
     std::this_thread::sleep_for(delay);
     cuda::HostMachine::begin_copy_of_rows(arguments...);
   }
+  struct Slot : HostMachine::Slot {
+    const float* fetched() const {
+      std::this_thread::sleep_for(delay);
+      return HostMachine::Slot::fetched();
+    }
+  };
 };
 using SlowKernel =
     cuda::BatchKernel<SlowMachine,

@@ -166,9 +166,9 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
 
   /// Copies the model back to the host and waits for it.
   void download(Model& model) {
-    input_.begin_download(model.input, machine_);
-    output_.begin_download(model.output, machine_);
-    machine_.wait();
+    machine_.make_current();
+    input_.download(model.input, machine_, this->slots_);
+    output_.download(model.output, machine_, this->slots_);
   }
 
  private:

@@ -200,9 +200,11 @@ class BatchRun {
   SubsamplingView subsampling_{};
   Numbers subsampled_;  // of a batch: words that are kept, then their number in each sentence
   std::vector<Batch> kept_;
-  Batch transient_[2];               // batches that do not stay
-  typename Machine::Slot slots_[2];  // of the batches in flight
+  Batch transient_[2];  // batches that do not stay
   std::size_t submitted_ = 0, waited_ = 0;
+
+ protected:
+  typename Machine::Slot slots_[2];  // of the batches in flight
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -208,8 +208,7 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   /// Copies all matrices back.
   void download(Model& model) {
     machine_.make_current();
-    model_.begin_download(model, machine_);
-    machine_.wait();
+    model_.download(model, machine_, slots_);
   }
 
  private:

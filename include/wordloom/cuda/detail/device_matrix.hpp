@@ -45,9 +45,29 @@ class DeviceMatrix {
     machine.clear(data(), rows_ * stride);
     machine.begin_copy_of_rows(data(), stride, host.data(), host.stride(), columns_, rows_);
   }
-  /// Starts to copy the matrix back to the host's.
-  void begin_download(RowMatrix& host, const Machine& machine) {
-    machine.begin_copy_of_rows(host.data(), host.stride(), data(), stride_, columns_, rows_);
+  /// Copies the matrix back to the host's, after all work of the machine. The memory of the slots
+  /// takes its rows in turn: while the host reads those of one slot, the machine fills the other.
+  void download(RowMatrix& host, const Machine& machine, typename Machine::Slot (&slots)[2]) {
+    if (floats_.size() == 0) return;
+    const std::size_t at_once = Machine::Slot::staged_words / stride_;
+    if (at_once == 0) {  // a row is longer than that memory
+      machine.begin_copy_of_rows(host.data(), host.stride(), data(), stride_, columns_, rows_);
+      machine.wait();
+      return;
+    }
+    const auto begin = [&](std::size_t first) {
+      if (first < rows_)
+        slots[first / at_once % 2].begin_fetch(
+            data() + first * stride_, (std::min)(at_once, rows_ - first) * stride_, machine);
+    };
+    begin(0);
+    for (std::size_t first = 0; first < rows_; first += at_once) {
+      begin(first + at_once);
+      const float* from = slots[first / at_once % 2].fetched();
+      const std::size_t end = (std::min)(first + at_once, rows_);
+      for (std::size_t row = first; row < end; ++row, from += stride_)
+        std::copy_n(from, columns_, host.row_data(row));
+    }
   }
 
   float* data() noexcept { return floats_.data(); }

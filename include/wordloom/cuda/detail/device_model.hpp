@@ -63,11 +63,11 @@ class DeviceModel {
   /// Returns all matrices, in the order of Model::matrices(): input and output first.
   const std::vector<DeviceModelMatrix>& all() const noexcept { return all_; }
 
-  /// Starts to copy all matrices back.
-  void begin_download(Model& model, const Machine& machine) {
+  /// Copies all matrices back: see DeviceMatrix.
+  void download(Model& model, const Machine& machine, typename Machine::Slot (&slots)[2]) {
     std::size_t place = 0;
     for (const auto& [name, matrix] : model.matrices())
-      matrices_[place++].begin_download(*matrix, machine);
+      matrices_[place++].download(*matrix, machine, slots);
   }
 
  private:

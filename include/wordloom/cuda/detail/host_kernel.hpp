@@ -28,6 +28,7 @@ struct HostMachine : detail::HostMemory {
   struct Slot {
     static constexpr std::size_t staged_words = std::size_t{1} << 20;  // as CudaMachine's
     std::vector<double> loss, loss_on_host;
+    const float* fetched_from = nullptr;
 
     explicit Slot(std::size_t losses = 1) : loss(2 * losses) {}
 
@@ -40,6 +41,8 @@ struct HostMachine : detail::HostMemory {
       batch.loss = loss.data();
     }
     void end(const HostMachine&) { loss_on_host = loss; }
+    void begin_fetch(const float* from, std::size_t, const HostMachine&) { fetched_from = from; }
+    const float* fetched() const noexcept { return fetched_from; }
     static void wait() noexcept {}
     Trained trained(std::size_t i = 0) const {
       return {loss_on_host[2 * i], loss_on_host[2 * i + 1]};

@@ -148,6 +148,18 @@ class CudaMachine::Slot {
     copy_async(loss_on_host_.data(), loss_.data(), loss_.size(), machine.stream);
     done_.record(machine.stream);
   }
+  /// Starts to copy at most `staged_words` floats to the host, where fetched() returns them. They
+  /// take the place of batches that are staged here: the stream waits for the copies of these.
+  void begin_fetch(const float* from, std::size_t size, const CudaMachine& machine) {
+    copy_async(floats_on_host(), from, size, machine.stream);
+    copied_.record(machine.stream);
+  }
+  /// Waits for begin_fetch. The floats stay until the next batch or fetch.
+  const float* fetched() {
+    copied_.wait();
+    staged_end_ = 0;
+    return floats_on_host();
+  }
   /// Waits for all work of this slot.
   void wait() {
     done_.wait();
@@ -162,6 +174,8 @@ class CudaMachine::Slot {
   static constexpr std::size_t staged_words = std::size_t{1} << 20;
 
  private:
+  float* floats_on_host() const noexcept { return reinterpret_cast<float*>(staged_.data()); }
+
   PinnedArray<std::uint32_t> staged_{staged_words, "a batch"};
   std::size_t staged_end_ = 0;  // words of it that may still be copied
   DeviceArray<std::uint32_t> next_{1};

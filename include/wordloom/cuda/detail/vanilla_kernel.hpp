@@ -176,8 +176,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   /// Copies the model and the state of the optimizer back, without the minibatch in progress.
   void download(Model& model) {
     machine_.make_current();
-    model_.begin_download(model, machine_);
-    machine_.wait();
+    model_.download(model, machine_, this->slots_);
   }
 
  private:
