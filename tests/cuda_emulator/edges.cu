@@ -237,6 +237,17 @@ void staged_on_two_devices() {
   });
 }
 
+/// Ranks that train on one device and then on another.
+void staged_on_another_device() {
+  ThreadRanks::run(2, [](ThreadRanks self) {
+    using Sync = Allreduce<StagedRanks<ThreadRanks>>;
+    Trainer<SharedNegative, CudaWarpKernel, Sync, RankScaledDecay> trainer(
+        {.dimension = 32}, Sync(StagedRanks<ThreadRanks>(self), {.interval = 150}));
+    for (trainer.kernel().device = 0; trainer.kernel().device < 2; ++trainer.kernel().device)
+      trainer.fit(text().corpus, text().vocabulary);
+  });
+}
+
 /// Ranks of NCCL, whose batches come while sums are in flight that wait for a slower rank.
 void nccl_on_three_devices() {
   train_ranks(3, 0, by_nccl, [](std::size_t rank) {
@@ -323,22 +334,24 @@ void diverges() {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::map<std::string, void (*)()> cases{{"same_bits", same_bits},
-                                                {"streamed", streamed},
-                                                {"large_window", large_window},
-                                                {"too_large_window", too_large_window},
-                                                {"windows_at_once", windows_at_once},
-                                                {"other_device_chosen", other_device_chosen},
-                                                {"staged_on_two_devices", staged_on_two_devices},
-                                                {"other_groups", other_groups},
-                                                {"nccl_on_three_devices", nccl_on_three_devices},
-                                                {"nccl_on_one_device", nccl_on_one_device},
-                                                {"nccl_does_not_start", nccl_does_not_start},
-                                                {"nccl_rank_dies", nccl_rank_dies},
-                                                {"nccl_rank_fails", nccl_rank_fails},
-                                                {"device_of_rank", device_of_rank},
-                                                {"no_such_device", no_such_device},
-                                                {"diverges", diverges}};
+  const std::map<std::string, void (*)()> cases{
+      {"same_bits", same_bits},
+      {"streamed", streamed},
+      {"large_window", large_window},
+      {"too_large_window", too_large_window},
+      {"windows_at_once", windows_at_once},
+      {"other_device_chosen", other_device_chosen},
+      {"staged_on_two_devices", staged_on_two_devices},
+      {"staged_on_another_device", staged_on_another_device},
+      {"other_groups", other_groups},
+      {"nccl_on_three_devices", nccl_on_three_devices},
+      {"nccl_on_one_device", nccl_on_one_device},
+      {"nccl_does_not_start", nccl_does_not_start},
+      {"nccl_rank_dies", nccl_rank_dies},
+      {"nccl_rank_fails", nccl_rank_fails},
+      {"device_of_rank", device_of_rank},
+      {"no_such_device", no_such_device},
+      {"diverges", diverges}};
   cases.at(argc > 1 ? argv[1] : "")();
   std::printf("good\n");
   return 0;

@@ -63,6 +63,7 @@ class StagedRanks : public Host {
  private:
   enum class State { idle, copying, summing };
   struct Stage {
+    int device = cuda::current_device();
     cuda::DeviceValues values;
     cuda::PinnedArray<float> on_host;
     cuda::Event ready, copied;
@@ -72,7 +73,8 @@ class StagedRanks : public Host {
   /// Starts to copy values to the host.
   void fetch(const cuda::DeviceValues& values) {
     // Not earlier, because only now is the model's device the current one.
-    if (!stage_) stage_ = std::make_shared<Stage>();
+    // Ranks that trained on another device before have streams and events of that one.
+    if (!stage_ || stage_->device != cuda::current_device()) stage_ = std::make_shared<Stage>();
     cuda::grow(stage_->on_host, values.size());
     stage_->values = values;
     stage_->ready.record(values.stream);
@@ -94,7 +96,7 @@ class StagedRanks : public Host {
     cuda::check(cudaStreamSynchronize(stage_->copies));
   }
 
-  std::shared_ptr<Stage> stage_;  // made for the first values
+  std::shared_ptr<Stage> stage_;  // made for the first values on a device
   State state_ = State::idle;
 };
 
