@@ -71,21 +71,13 @@ class MpiRanks {
     return MPI_Query_thread(&level) == MPI_SUCCESS && level >= MPI_THREAD_SERIALIZED;
   }
 
-  /// Returns whether the machines of the ranks have different names.
-  bool over_network() const { return shared_->over_network(); }
+  /// Returns whether the ranks are on several machines: some share no memory
+  /// (MPI_COMM_TYPE_SHARED).
+  bool over_network() const noexcept { return shared_->machines.ranks_here < shared_->size; }
 
-  /// Returns the number of this rank among the ranks on this machine, from 0. All ranks must call
-  /// it.
-  std::size_t rank_on_machine() const {
-    MpiRanks(*this).gather(0);  // throws if the next call would wait in vain
-    MPI_Comm machine = MPI_COMM_NULL;
-    detail::check_mpi(MPI_Comm_split_type(shared_->communicator, MPI_COMM_TYPE_SHARED, 0,
-                                          MPI_INFO_NULL, &machine),
-                      "find the ranks of a machine");
-    int rank = 0;
-    MPI_Comm_rank(machine, &rank);
-    MPI_Comm_free(&machine);
-    return static_cast<std::size_t>(rank);
+  /// Returns the number of this rank among the ranks on this machine, from 0.
+  std::size_t rank_on_machine() const noexcept {
+    return static_cast<std::size_t>(shared_->machines.rank_here);
   }
 
   // All members below throw SyncError if another rank has failed or a call of MPI fails.
@@ -184,7 +176,8 @@ class MpiRanks {
   /// Ends this rank, which has failed. Must be called before `values` in flight are destroyed; does
   /// nothing when called again.
   void fail(const std::string& cause) noexcept {
-    shared_->end(detail::joined({shared_->rank_text(shared_->rank), " has failed: ", cause}));
+    shared_->end(
+        detail::joined({shared_->machines.rank_text(shared_->rank), " has failed: ", cause}));
   }
 
  private:

@@ -12,13 +12,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
+#include <wordloom/sync/detail/mpi_machines.hpp>
 #include <wordloom/sync/detail/mpi_texts.hpp>
 #include <wordloom/sync/detail/quantised_rows.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
@@ -51,12 +51,7 @@ class MpiOperations {
     for (auto* array : {&counts_, &places_, &own_counts_, &own_places_})
       array->resize(static_cast<std::size_t>(size));
     ends_.resize(static_cast<std::size_t>(size));
-    hosts_.resize(ends_.size());
-    int length = 0;
-    MPI_Get_processor_name(hosts_[static_cast<std::size_t>(rank)].name, &length);
-    check_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, hosts_.data(), sizeof(Host),
-                            MPI_CHAR, communicator),
-              "name the machines of the ranks");
+    machines.find(communicator, rank, size);
   }
   MpiOperations(const MpiOperations&) = delete;
   MpiOperations& operator=(const MpiOperations&) = delete;
@@ -66,11 +61,6 @@ class MpiOperations {
     if (is_over != 0) return;
     end("");
     MPI_Comm_free(&communicator);
-  }
-
-  bool over_network() const {
-    return std::ranges::any_of(
-        hosts_, [this](const Host& host) { return std::string_view(host.name) != hosts_[0].name; });
   }
 
   /// Starts to sum quantised rows; otherwise like `submit`.
@@ -105,7 +95,8 @@ class MpiOperations {
     while (!is_complete()) {
       std::this_thread::yield();
       if (!exceeds(begin, timeout_)) continue;
-      end(joined({rank_text(rank), " has waited ", whole(timeout_), " s for the other ranks"}));
+      end(joined(
+          {machines.rank_text(rank), " has waited ", whole(timeout_), " s for the other ranks"}));
       while (!is_complete()) std::this_thread::yield();  // all ranks have answered
       throw SyncError(failure_);
     }
@@ -185,21 +176,13 @@ class MpiOperations {
     }
   }
 
-  /// Returns a rank for messages: "rank 3 on node17".
-  std::string rank_text(int of_rank) const {
-    return joined({"rank ", of_rank, " on ", hosts_[static_cast<std::size_t>(of_rank)].name});
-  }
-
   MPI_Comm communicator = MPI_COMM_NULL;  // a copy for these operations only
   int rank = 0, size = 1;
+  MpiMachines machines;
   MpiTexts texts;  // that travel beside the operations
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Host {
-    char name[MPI_MAX_PROCESSOR_NAME] = "";
-  };
-
   /// The message that a rank sends to all others when it ends.
   struct End {
     std::uint64_t begun = 0;  // number of operations
@@ -367,18 +350,17 @@ class MpiOperations {
     std::string silent;
     for (int r = 0; r < size; ++r)
       if (!ends_[static_cast<std::size_t>(r)])
-        silent.append(silent.empty() ? "" : ", ").append(rank_text(r));
+        silent.append(silent.empty() ? "" : ", ").append(machines.rank_text(r));
     if (silent.empty()) silent = "a rank that has ended";
     const std::string why = first_failure();
     const std::string line =
-        joined({rank_text(rank), " ends the job: no answer for ", whole(end_timeout_), " s from ",
-                silent, why.empty() ? "" : ", after this failure: ", why, "\n"});
+        joined({machines.rank_text(rank), " ends the job: no answer for ", whole(end_timeout_),
+                " s from ", silent, why.empty() ? "" : ", after this failure: ", why, "\n"});
     std::fputs(line.c_str(), stderr);
     MPI_Abort(communicator, 1);
   }
 
   double timeout_, end_timeout_;  // seconds, 0: none
-  std::vector<Host> hosts_;       // [ranks]
   End own_;
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   // State of the operation in progress:
