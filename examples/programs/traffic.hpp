@@ -49,7 +49,7 @@ inline std::string traffic_text(const Cluster& cluster, const wordloom::Progress
   return text;
 }
 
-/// Returns a note if this process spends much of its time waiting for changes from other machines,
+/// Returns a note if this process spends much of its time waiting for those on other machines,
 /// with the bandwidth that it would need to wait for none; empty if not, or in the first seconds.
 inline std::string waiting_note(const TrainingOptions& options, const Cluster& cluster,
                                 const wordloom::Progress& progress) {
@@ -61,16 +61,19 @@ inline std::string waiting_note(const TrainingOptions& options, const Cluster& c
     return "";
   char text[320];
   std::snprintf(text, sizeof text,
-                "note: this process waits %.0f%% of its time for changes of the others: it sends "
+                "note: this process waits %.0f%% of its time for the others: it sends "
                 "%.0f Mbit/s, and without waiting it would send %.0f; if the network carries less, "
                 "try ",
                 100 * traffic.waited_seconds / progress.seconds,
                 traffic.wire_mbit / progress.seconds, traffic.wire_mbit / trained);
-  const std::string fewer = is_for_gpu(options.kernel) ? "bf16" : "2bit";
-  const bool has_fewest = options.sync_format == fewer || options.sync_format == "1bit";
+  const bool by_strata = trains_strata(options);
+  const std::string fewer = by_strata ? "8bit" : is_for_gpu(options.kernel) ? "bf16" : "2bit";
+  const bool has_fewest = options.sync_format == fewer || options.sync_format == "1bit" ||
+                          (by_strata && options.sync_format == "auto");
   return text + (has_fewest ? "" : "--sync-format " + fewer + ", then ") +
-         (options.is_given("--sync-interval") ? "a larger --sync-interval"
-                                              : "a smaller --sync-bytes-per-word");
+         (by_strata                             ? "a larger --episode"
+          : options.is_given("--sync-interval") ? "a larger --sync-interval"
+                                                : "a smaller --sync-bytes-per-word");
 }
 
 /// The traffic of all processes in a run.

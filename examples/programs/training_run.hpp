@@ -268,7 +268,7 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
                     program.counts);
   auto trainer = make_trainer(options, cluster);
   note_team(program, options, cluster);
-  bool is_noted = options.quiet || !cluster.is_first() || owns_rows(options) ||
+  bool is_noted = options.quiet || !cluster.is_first() || trains_columns(options) ||
                   !cluster.over_network() ||
                   options.sync_options.interval == wordloom::SyncOptions::epoch;
   trainer.on_progress(
