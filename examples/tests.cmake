@@ -436,7 +436,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      grep -Eq '\"sync_format\":\"4bit\",\"sync_bytes_per_word\":[0-9]?[0-9][.]' out
      ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 40 0 $<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --threads 1 --sync mpi --sync-format fp32 --iter 1 --output v 2>err
      cat err; test $(grep -c 'note: this process waits .* try --sync-format 2bit' err) -eq 1
-     ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 10 0 $<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --threads 1 --sampler stratified --strata 9 --sync mpi --iter 5 --output v 2>err
+     ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 5 0 $<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --threads 1 --sampler stratified --strata 9 --sync mpi --iter 5 --output v 2>err
      cat err; test $(grep -c 'note: this process waits .* try a larger --episode' err) -eq 1")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
   foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-few-bits mpi-refuses mpi-killed mpi-warned mpi-stopped

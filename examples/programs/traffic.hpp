@@ -71,7 +71,7 @@ inline std::string waiting_note(const TrainingOptions& options, const Cluster& c
   const bool has_fewest = options.sync_format == fewer || options.sync_format == "1bit" ||
                           (by_strata && options.sync_format == "auto");
   return text + (has_fewest ? "" : "--sync-format " + fewer + ", then ") +
-         (by_strata                             ? "a larger --episode"
+         (by_strata ? "a larger --episode, as long as the run has 8 or more"
           : options.is_given("--sync-interval") ? "a larger --sync-interval"
                                                 : "a smaller --sync-bytes-per-word");
 }

@@ -239,12 +239,14 @@ inline void note_threads(const Program& program, const TrainingOptions& options,
 
 /// Prints a note to stderr if the checkpoint that is resumed is of other processes or threads.
 inline void note_team(const Program& program, const TrainingOptions& options,
-                      const Cluster& cluster) {
-  if (!options.resume || options.quiet || !cluster.is_first() || owns_rows(options)) return;
+                      const Cluster& cluster, const wordloom::AnyCorpus& corpus) {
+  const bool by_rows = owns_rows(options);  // by any number of threads
+  if (!options.resume || options.quiet || !cluster.is_first() || (by_rows && corpus.ranks() == 1))
+    return;
   const auto team = wordloom::Checkpoint(options.checkpoint).team();
   const std::size_t threads =
       is_for_gpu(options.kernel) ? 1 : wordloom::resolve_threads(options.parameters.threads);
-  if (team.ranks == cluster.size() && team.threads == threads) return;
+  if (team.ranks == cluster.size() && (by_rows || team.threads == threads)) return;
   std::cerr << program.name << ": note: '" << options.checkpoint << "' was written by "
             << team.ranks << " processes of " << team.threads << " threads, not " << cluster.size()
             << " of " << threads
@@ -267,7 +269,7 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
   ProgressLine line(program.name, options.quiet || !cluster.is_first(), program.speed,
                     program.counts);
   auto trainer = make_trainer(options, cluster);
-  note_team(program, options, cluster);
+  note_team(program, options, cluster, corpus);
   bool is_noted = options.quiet || !cluster.is_first() || trains_columns(options) ||
                   !cluster.over_network() ||
                   options.sync_options.interval == wordloom::SyncOptions::epoch;

@@ -1,9 +1,12 @@
 // The command-line trainer: a drop-in replacement for word2vec with additional options.
 #include <malloc.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,6 +84,19 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
   }
   auto ranks = *cluster.ranks();
   return wordloom::rank_vocabulary(ranks, options.train, limits);
+}
+
+/// Throws InvalidArgument, in all processes, if they would read the vocabulary or the text in
+/// different ways: what they tell each other meanwhile would not fit together.
+void require_one_way(const Options& options, Cluster& cluster) {
+  const bool counts =
+      options.read_vocab.empty() && (options.load_model.empty() || options.new_words);
+  const auto ways = cluster.gather(std::uint64_t{counts} + 2 * std::uint64_t{owns_rows(options)} +
+                                   4 * std::uint64_t{has_own_texts(options)});
+  if (std::ranges::count(ways, ways[0]) != std::ssize(ways))
+    throw wordloom::InvalidArgument(
+        "the processes read --train in different ways: give all of them one --sampler, a --train "
+        "with %r or without, and --read-vocab and --load-model to all or none");
 }
 
 /// Throws InvalidArgument if strata cannot be trained on a text that is read anew in each epoch.
@@ -236,6 +252,7 @@ int run(int argc, char** argv, Cluster& cluster) {
     warnings.push_back("--negative has no effect with --loss hs");
   warn("word2vec", warnings);
   start_training(options, cluster);
+  require_one_way(options, cluster);
   Prepared prepared(options, cluster.is_first());
   // Another process can end this one at any time: leave no unfinished files.
   if (cluster.size() > 1) prepared.output.reset();

@@ -7,9 +7,11 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
+#include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -248,4 +250,50 @@ TEST_CASE("ranks of which each holds a part train all pairs by strata", "[sync][
         for (const RowId input : block.inputs) ++counts[{input, block.outputs[0]}];
       CHECK(counts == pairs_of(scenario().corpus, 3, parameters.epochs));
     }
+}
+
+namespace {
+
+/// Trains with three ranks, each of which holds a part of the corpus, until they stop; goes on with
+/// two until they stop, and with two up to the end. `make(rank)` returns a trainer.
+template <class Make>
+void check_resumes(const Make& make) {
+  using namespace strata_scenario;
+  const TemporaryFolder folder;
+  const auto train = [&](std::size_t ranks, double from, double until) {
+    std::vector<std::optional<Model>> result(ranks);
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
+      const detail::RankCorpus corpus(self, part_of_scenario(scenario(), self.rank(), ranks));
+      auto trainer = make(self);
+      Model model = trainer.new_model(scenario().vocabulary);
+      trainer.checkpoint_to(folder / "state", 0s);
+      trainer.on_progress([until](const Progress& progress) { return progress.fraction() < until; },
+                          0s);
+      if (from == 0)
+        trainer.train(corpus, model);
+      else
+        trainer.resume_training(corpus, model, folder / "state");
+      result[self.rank()].emplace(std::move(model));
+    });
+    CHECK(all_same(result, *result[0]));
+    return result;
+  };
+  const auto first = train(3, 0, 0.3), second = train(2, 0.3, 0.6), last = train(2, 0.6, 2);
+  CHECK_FALSE(same_matrices(*first[0], *second[0]));
+  CHECK_FALSE(same_matrices(*second[0], *last[0]));
+}
+
+}  // namespace
+
+TEST_CASE("another number of ranks resumes, and again the same, where each holds a part",
+          "[sync][strata][checkpoint]") {
+  using namespace strata_scenario;
+  check_resumes([](ThreadRanks self) {
+    return RankTrainer(StrataScenario::parameters(), StrataScenario::sampler(7), FusedKernel{},
+                       Sync(self));
+  });
+  check_resumes([](ThreadRanks self) {
+    return Trainer<SharedNegative, FusedKernel, Allreduce<ThreadRanks>>(
+        StrataScenario::parameters(), Allreduce<ThreadRanks>(self, {.interval = 100}));
+  });
 }

@@ -39,6 +39,7 @@ struct RankTraining {
     /// Returns the updates for several ranks. Throws InvalidArgument if they cannot train together.
     std::function<ExpectedUpdates()> expected = {};
     std::function<CorpusError()> nothing_trained = {};
+    bool in_parts = false;  // each rank trains a part of the corpus that depends on their number
   };
 
   TrainerSettings options;
@@ -84,7 +85,8 @@ template <class Sync, class Schedule, class Replica>
   if (sync.rank() == 0 && options.saves()) static_cast<void>(AtomicFile{options.checkpoint});
   if (sync.rank() == 0 && from != nullptr) {
     Checkpoint loaded = Checkpoint::load(*from);
-    loaded.require_run(start, *from, !shares_rows<Sync>);
+    loaded.require_run(start, *from, traits.in_parts);
+    loaded.corpus = start.corpus;  // of these ranks' parts
     model.set_matrices(std::exchange(loaded.matrices, {}));
     if (!loaded.has_team_of(start)) ReshardedRun::reshard(loaded, start, !traits.sentences_of);
     start = std::move(loaded);

@@ -172,7 +172,8 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
                                   const Vocabulary& vocabulary, double subsample) const {
     typename Rank::Traits traits{.shape = shape(vocabulary, samplers),
                                  .method = method_of(options.parameters, sampler, kernel, schedule),
-                                 .corpus_tokens = corpus.token_count()};
+                                 .corpus_tokens = corpus.token_count(),
+                                 .in_parts = !shares_rows<Sync> || ranks_of(corpus) > 1};
     if constexpr (requires { corpus.vocabulary_fingerprint(); })
       traits.corpus_vocabulary = corpus.vocabulary_fingerprint();
     if constexpr (requires { corpus.fingerprint(); })
