@@ -254,8 +254,8 @@ TEST_CASE("ranks of which each holds a part train all pairs by strata", "[sync][
 
 namespace {
 
-/// Trains with three ranks, each of which holds a part of the corpus, until they stop; goes on with
-/// two until they stop, and with two up to the end. `make(rank)` returns a trainer.
+/// Trains with three ranks, each of which holds a part of the corpus, until they stop; continues
+/// with two until they stop, and with two up to the end. `make(rank)` returns a trainer.
 template <class Make>
 void check_resumes(const Make& make) {
   using namespace strata_scenario;
