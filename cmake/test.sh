@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds the programs and the tests, and runs these.
 # Usage: cmake/test.sh [PRESET]   `release` without. WORDLOOM_WERROR=ON makes warnings errors. Code
-#                                 for GPUs is compiled and tested where a GPU answers. Takes 6 to 9
+#                                 for GPUs is compiled and tested where a GPU answers. Takes 6 to 13
 #                                 minutes on two cores.
-#        cmake/test.sh long       after `release`, for each change, about 25 minutes: the reference by
+#        cmake/test.sh long       after `release`, for each change, 25 to 40 minutes: the reference by
 #                                 Doxygen, clang-tidy, the tests of edges under the sanitizers, those
 #                                 of addresses by Clang, changed files for the loaders, the library
 #                                 as installed, as a subfolder, in Python and with mixed flags, code
