@@ -64,10 +64,20 @@ message(STATUS "Wordloom: training on GPUs (WORDLOOM_ENABLE_CUDA): ${WORDLOOM_EN
 # MPI's C interface is enough; programs that do not train on clusters need not link it.
 set(MPI_CXX_SKIP_MPICXX ON)
 wordloom_optional(MPI MPI libopenmpi-dev "training by several processes")
-# Of tests that start Open MPI: as root in a container, more processes than cores.
-set(WORDLOOM_MPI_TEST_ENVIRONMENT
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none)
+# Tests that start Open MPI, perhaps as root in a container and with more processes than cores. Each has
+# a folder for Open MPI's files: in the one that they share otherwise, a job that ends may remove what
+# another is about to use, which then fails.
+function(wordloom_mpi_tests)
+  foreach(name IN LISTS ARGN)
+    set(folder ${PROJECT_BINARY_DIR}/open_mpi/${name})
+    file(MAKE_DIRECTORY ${folder})
+    set_property(TEST ${name} APPEND PROPERTY LABELS mpi)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+      OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+      OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+      OMPI_MCA_orte_tmpdir_base=${folder})
+  endforeach()
+endfunction()
 
 # Several GPUs: NVIDIA's, for programs that train on GPUs anyway.
 set(has_nccl OFF)

@@ -439,10 +439,9 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 5 0 $<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --threads 1 --sampler stratified --strata 9 --sync mpi --iter 5 --output v 2>err
      cat err; test $(grep -c 'note: this process waits .* try a larger --episode' err) -eq 1")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
-  foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-few-bits mpi-refuses mpi-killed mpi-warned mpi-stopped
-                       mpi-same-bits mpi-own-texts mpi-resumes mpi-columns mpi-strata mpi-hostfile mpi-namespaces)
-    set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
-                                                    "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
+  foreach(name IN ITEMS trains example bf16 few-bits refuses killed warned stopped same-bits own-texts resumes
+                       columns strata hostfile namespaces)
+    wordloom_mpi_tests(example/mpi-${name})
   endforeach()
   if(WORDLOOM_ENABLE_BLAS)
     # Ranks that train otherwise are refused: the system has set what the second command says.
@@ -451,8 +450,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
       "rm -f *; head -c 200000 ${corpus}/text >text
        ${job} 1 ${system} : ${MPIEXEC_NUMPROC_FLAG} 1 ${system} --sync-rule average --sync-first-rows 1024 --schedule steep
        test -s v")
-    set_tests_properties(example/mpi-pword2vec PROPERTIES LABELS "example;mpi" ENVIRONMENT
-                                                          "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
+    wordloom_mpi_tests(example/mpi-pword2vec)
   endif()
 elseif(NOT WORDLOOM_ENABLE_MPI)
   wordloom_corpus_test(word2vec-without-mpi
@@ -801,8 +799,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      ${job} 2 $train --cache graph --output v --json | grep '\"ranks\":2'; head -n 1 v | grep '^40 16$'
      status=0; ${job} 1 $train --output w : ${MPIEXEC_NUMPROC_FLAG} 1 $train --output w --p 2 2>err || status=$?
      cat err; test $status -ne 0; grep 'error: rank 1 has another graph or set of walks' err; test ! -e w")
-  set_tests_properties(example/mpi-node2vec PROPERTIES LABELS "example;mpi" ENVIRONMENT
-                                                       "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
+  wordloom_mpi_tests(example/mpi-node2vec)
 endif()
 # Bad graphs and options: exit code 1, one line on stderr that says what, and no file left behind.
 function(wordloom_graph_refusal_test name arguments message)

@@ -1,13 +1,16 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -97,6 +100,17 @@ struct Trained {
 struct Recorder {
   std::mutex guard;
   std::vector<Trained> blocks;
+  std::size_t awaited = 1;  // threads that have begun a block before any ends its first
+  std::set<std::thread::id> threads;
+  std::condition_variable begun;
+
+  void record(Trained block) {
+    std::unique_lock lock(guard);
+    threads.insert(block.thread);
+    blocks.push_back(std::move(block));
+    begun.notify_all();
+    begun.wait_for(lock, std::chrono::seconds(60), [&] { return threads.size() >= awaited; });
+  }
 };
 
 /// Records blocks instead of training them.
@@ -114,11 +128,10 @@ struct RecordingKernel {
       if (block.positives != 1 || block.examples != block.inputs.size() || block.paired != 0 ||
           block.has_bags() || block.in_turn || block.update != Block::Sides::both)
         throw TrainingError("a block of another kind");
-      const std::lock_guard lock(recorder->guard);
-      recorder->blocks.push_back({{block.inputs.begin(), block.inputs.end()},
-                                  {block.outputs.begin(), block.outputs.end()},
-                                  rate,
-                                  std::this_thread::get_id()});
+      recorder->record({{block.inputs.begin(), block.inputs.end()},
+                        {block.outputs.begin(), block.outputs.end()},
+                        rate,
+                        std::this_thread::get_id()});
       return 0.0;
     }
   };
@@ -127,8 +140,10 @@ struct RecordingKernel {
 
 inline std::vector<Trained> trained_blocks(const StrataScenario& text,
                                            const StratifiedPairs& sampler,
-                                           const Hyperparameters& parameters) {
+                                           const Hyperparameters& parameters,
+                                           std::size_t awaited = 1) {
   Recorder recorder;
+  recorder.awaited = awaited;
   StrataTrainer<RecordingKernel>(parameters, sampler, RecordingKernel{&recorder})
       .fit(text.corpus, text.vocabulary);
   return std::move(recorder.blocks);

@@ -182,12 +182,13 @@ TEST_CASE("threads share blocks if they are asked to", "[strata]") {
     PairCounts counts;
     std::set<std::thread::id> threads;
     sampler.window = Window::fixed(3);
-    for (const auto& [inputs, outputs, rate, thread] : trained_blocks(text, sampler, parameters)) {
+    for (const auto& [inputs, outputs, rate, thread] :
+         trained_blocks(text, sampler, parameters, 4)) {
       for (const RowId input : inputs) ++counts[{input, outputs[0]}];
       threads.insert(thread);
     }
     CHECK(counts == pairs_of(text.corpus, 3, parameters.epochs));
-    CHECK(threads.size() > 1);
+    CHECK(threads.size() > 3);
     CHECK(threads.size() <= shares * 3);
     // In one thread, bits repeat.
     const Model once = train_strata(text, 1, sampler);
