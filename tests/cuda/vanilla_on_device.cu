@@ -93,17 +93,20 @@ void compare(const std::string& name, std::size_t dimension, std::size_t batch,
 }
 
 #ifdef WORDLOOM_EMULATED_CUDA
-/// The host waits for a batch a fixed number of times, whatever the number of its minibatches.
+/// The host waits for a batch a fixed number of times, whatever the number of its minibatches, and
+/// makes one call for each of them.
 void count_waits() {
-  const Hyperparameters parameters{.dimension = 20};
+  const Hyperparameters parameters{.dimension = 20, .subsample = 0};
   Model model = random_model(vocabulary(), parameters.dimension);
   auto run = CudaVanillaKernel<Sgd>{.batch = 20}.start(Hogwild{.window = Window::fixed(1)},
                                                        parameters, model);
-  std::size_t waits = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::size_t before = emu::World::get().waits;
-    run->submit(some_sentences(1, 60), i, 0.05, 0.04);
-    waits = emu::World::get().waits - before;
+  const emu::World& world = emu::World::get();
+  std::size_t waits = 0, calls[2] = {};
+  for (const std::size_t i : {0u, 1u, 1u, 0u, 0u}) {
+    const std::size_t before = world.waits, calls_before = world.calls;
+    run->submit(some_sentences(1, 60 + 1000 * i), 0, 0.05, 0.04);
+    waits = world.waits - before;
+    calls[i] = world.calls - calls_before;
     loss_of_next(*run);
   }
   run->flush();
@@ -111,6 +114,10 @@ void count_waits() {
   // A copy to memory that is not pinned is waited for twice, unless EMU_PAGEABLE_LATE.
   std::printf("waits of the host for a batch: %zu\n", waits);
   report("waits", waits > 0 && waits <= 2);
+  // 2,000 pairs more are 100 minibatches more. Those that begin or end with a batch take more
+  // calls.
+  std::printf("calls of the host for 10 and for 110 minibatches: %zu, %zu\n", calls[0], calls[1]);
+  report("calls", calls[1] - calls[0] >= 99 && calls[1] - calls[0] <= 110);
 }
 #endif
 

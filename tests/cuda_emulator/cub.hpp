@@ -27,14 +27,14 @@ cudaError_t submit(void* memory, std::size_t& bytes, std::size_t needed, cudaStr
   if (bytes < needed) return emu::fail(cudaErrorInvalidValue);
   if (stream != nullptr && stream->device != emu::device)
     return emu::fail(cudaErrorInvalidResourceHandle);
-  emu::World::get()
-      .of(stream, emu::device)
-      ->ops.push_back({{}, [=] {
-                         emu::on_device(memory, needed);
-                         for (const auto& [data, size] : arrays) emu::on_device(data, size);
-                         std::memset(memory, 0xff, needed);  // which only CUB may use
-                         work();
-                       }});
+  emu::World::get().of(stream, emu::device)->push({{}, [=] {
+                                                     emu::on_device(memory, needed);
+                                                     for (const auto& [data, size] : arrays)
+                                                       emu::on_device(data, size);
+                                                     std::memset(memory, 0xff,
+                                                                 needed);  // which only CUB may use
+                                                     work();
+                                                   }});
   return cudaSuccess;
 }
 

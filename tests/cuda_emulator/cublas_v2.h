@@ -79,18 +79,18 @@ inline cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOpe
   within(a, step_a, lda, plain_a ? m : k, plain_a ? k : m);
   within(b, step_b, ldb, plain_b ? k : n, plain_b ? n : k);
   within(c, step_c, ldc, m, n);
-  handle->stream->ops.push_back(
-      {{}, [=] {
-         for (long long p = 0; p < products; ++p)
-           for (long long j = 0; j < n; ++j)
-             for (long long i = 0; i < m; ++i) {
-               float sum = 0;
-               for (long long t = 0; t < k; ++t)
-                 sum += a[p * step_a + (plain_a ? t * lda + i : i * lda + t)] *
-                        b[p * step_b + (plain_b ? j * ldb + t : t * ldb + j)];
-               float& to = c[p * step_c + j * ldc + i];
-               to = alpha * sum + (beta == 0 ? 0 : beta * to);  // where beta is 0, c may be NaN
-             }
-       }});
+  handle->stream->push({{}, [=] {
+                          for (long long p = 0; p < products; ++p)
+                            for (long long j = 0; j < n; ++j)
+                              for (long long i = 0; i < m; ++i) {
+                                float sum = 0;
+                                for (long long t = 0; t < k; ++t)
+                                  sum += a[p * step_a + (plain_a ? t * lda + i : i * lda + t)] *
+                                         b[p * step_b + (plain_b ? j * ldb + t : t * ldb + j)];
+                                float& to = c[p * step_c + j * ldc + i];
+                                to = alpha * sum +
+                                     (beta == 0 ? 0 : beta * to);  // where beta is 0, c may be NaN
+                              }
+                        }});
   return CUBLAS_STATUS_SUCCESS;
 }

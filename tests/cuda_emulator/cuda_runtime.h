@@ -30,6 +30,8 @@
 
 using cudaStream_t = emu::Stream*;
 using cudaEvent_t = emu::Event*;
+using cudaGraph_t = emu::Graph*;
+using cudaGraphExec_t = emu::Graph*;
 
 // ---- the runtime's functions --------------------------------------------------------------------
 inline cudaError_t cudaGetLastError() { return std::exchange(emu::last_error, cudaSuccess); }
@@ -111,19 +113,20 @@ inline cudaError_t cudaFree(void* p) {
 template <class T>
 cudaError_t cudaMallocAsync(T** p, std::size_t bytes, cudaStream_t s) {
   auto l = emu::lock();
+  emu::not_while_recording("cudaMallocAsync");
   if (emu::setting("EMU_POOLS", 1) == 0) return emu::fail(cudaErrorNotSupported);
   char* const memory = emu::allocate(bytes);
   if (memory == nullptr) return emu::fail(cudaErrorMemoryAllocation);
   const auto work = [=] { emu::open(memory, bytes); };
   const bool is_last = emu::below(2) == 0;
-  emu::World::get().of(s, emu::device)->ops.push_back({{}, work, is_last});
+  emu::World::get().of(s, emu::device)->push({{}, work, is_last});
   *p = reinterpret_cast<T*>(memory);
   return cudaSuccess;
 }
 inline cudaError_t cudaFreeAsync(void* p, cudaStream_t s) {
   auto l = emu::lock();
   if (emu::setting("EMU_POOLS", 1) == 0) return emu::fail(cudaErrorNotSupported);
-  emu::World::get().of(s, emu::device)->ops.push_back({{}, [=] { emu::release(p); }});
+  emu::World::get().of(s, emu::device)->push({{}, [=] { emu::release(p); }});
   return cudaSuccess;
 }
 template <class T>
@@ -170,7 +173,7 @@ inline cudaError_t cudaMemsetAsync(void* p, int value, std::size_t n, cudaStream
   auto l = emu::lock();
   if (s && s->device != emu::device) return emu::fail(cudaErrorInvalidResourceHandle);
   emu::on_device(p, n);
-  emu::World::get().of(s, emu::device)->ops.push_back({{}, [=] { std::memset(p, value, n); }});
+  emu::World::get().of(s, emu::device)->push({{}, [=] { std::memset(p, value, n); }});
   return cudaSuccess;
 }
 inline cudaError_t cudaMemset(void* p, int value, std::size_t n) {
@@ -206,6 +209,40 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t s) {  // what is in it is stil
   emu::World::get().streams.remove_if([&](const emu::Stream& t) { return &t == s; });
   return cudaSuccess;
 }
+/// What is submitted to the stream from here on is not done, but recorded.
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode) {
+  auto l = emu::lock();
+  if (s == nullptr || s->recording != nullptr) return emu::fail(cudaErrorInvalidValue);
+  s->recording = new emu::Graph{s->device, {}};
+  return emu::records = true, cudaSuccess;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t* graph) {
+  auto l = emu::lock();
+  if (s->recording == nullptr) return emu::fail(cudaErrorInvalidValue);
+  *graph = std::exchange(s->recording, nullptr);
+  return emu::records = false, cudaSuccess;
+}
+inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* ready, cudaGraph_t graph,
+                                                 unsigned long long) {
+  auto l = emu::lock();
+  *ready = new emu::Graph(*graph);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t s) {
+  auto l = emu::lock();
+  if (s->device != graph->device) return emu::fail(cudaErrorInvalidResourceHandle);
+  ++graph->launches;
+  for (const emu::Op& op : graph->ops) s->push(op);
+  s->push({{}, [=] { --graph->launches; }});
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  auto l = emu::lock();
+  if (graph->launches != 0) emu::die("destroys a graph whose work is in progress");
+  delete graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return cudaGraphDestroy(graph); }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
   *e = new emu::Event{emu::device};
   return cudaSuccess;
@@ -224,7 +261,7 @@ inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr) {
   s = emu::World::get().of(s, emu::device);
   if (e->device != s->device) return emu::fail(cudaErrorInvalidResourceHandle);
   const auto n = ++e->recorded;
-  s->ops.push_back({{}, [=] { e->over = std::max(e->over, n); }});
+  s->push({{}, [=] { e->over = std::max(e->over, n); }});
   return cudaSuccess;
 }
 [[gnu::noinline]] inline cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e,
@@ -232,7 +269,7 @@ inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr) {
   if (EMU_LEFT_OUT_ON_HOST) return cudaSuccess;
   auto l = emu::lock();
   const auto n = e->recorded;
-  emu::World::get().of(s, emu::device)->ops.push_back({[=] { return e->over >= n; }, [] {}});
+  emu::World::get().of(s, emu::device)->push({[=] { return e->over >= n; }, [] {}});
   return cudaSuccess;
 }
 inline cudaError_t cudaEventQuery(cudaEvent_t e) {

@@ -30,10 +30,23 @@ struct Op {
   std::function<void()> work;
   bool is_last = false;  // is done when nothing else can be
 };
+struct Graph {
+  int device;
+  std::vector<Op> ops;
+  std::size_t launches = 0;  // in progress
+};
 struct Stream {
   int device;
   std::deque<Op> ops;
-  int priority = 0;  // below 0: urgent
+  int priority = 0;            // below 0: urgent
+  Graph* recording = nullptr;  // which has what is submitted
+
+  void push(Op op) {
+    if (recording != nullptr)
+      recording->ops.push_back(std::move(op));
+    else
+      ops.push_back(std::move(op));
+  }
 };
 
 struct World {
@@ -44,7 +57,8 @@ struct World {
   std::map<char*, std::size_t> unopened;  // of the device, see allocate
   std::map<const void*, std::size_t> shared_limits;
   std::size_t used = 0;
-  std::size_t waits = 0;  // calls of the host that wait for a device
+  std::size_t waits = 0;   // calls of the host that wait for a device
+  std::size_t calls = 0;   // of the host
   std::thread::id holder;  // who holds the runtime's lock, which other threads' calls wait for
   static World& get() {
     static World* const w = new World;  // never goes, as destructors of others need it
@@ -72,6 +86,12 @@ struct World {
   }
 };
 using Lock = std::unique_lock<std::recursive_mutex>;
+inline thread_local int device = 0;
+inline thread_local bool records = false;  // whether this thread records a graph
+/// Waits, copies of pageable memory, and what makes or frees an array.
+inline void not_while_recording(const char* call) {
+  if (records) die(std::string("while a graph is recorded: ") + call);
+}
 inline void sleep(Lock& l) {  // another thread may have to do something
   l.unlock();
   struct timespec t {
@@ -82,6 +102,7 @@ inline void sleep(Lock& l) {  // another thread may have to do something
 }
 inline Lock lock() {
   Lock l(World::get().guard);
+  ++World::get().calls;
   const std::thread::id& holder = World::get().holder;
   while (holder != std::thread::id() && holder != std::this_thread::get_id()) sleep(l);
   // Time goes by.
@@ -91,6 +112,7 @@ inline Lock lock() {
 }
 template <class Done>
 void until(Lock& l, Done done, const char* what, int patience = 600'000) {
+  not_while_recording(what);
   ++World::get().waits;
   int idle = 0;
   while (!done()) {
@@ -103,7 +125,6 @@ void until(Lock& l, Done done, const char* what, int patience = 600'000) {
   }
 }
 
-inline thread_local int device = 0;
 inline thread_local cudaError_t last_error = cudaSuccess;
 inline cudaError_t fail(cudaError_t e) { return last_error = e; }
 inline bool device_is_idle() {
@@ -114,6 +135,7 @@ inline bool device_is_idle() {
 /// What a call does that makes or frees an array, with the lock of the runtime: no other thread can
 /// start then what the device's work may need. EMU_FREE_AT_ONCE: nothing.
 inline void wait_for_device(Lock& l, const char* call) {
+  not_while_recording(call);
   if (setting("EMU_FREE_AT_ONCE", 0) != 0) return;
   World::get().holder = std::this_thread::get_id();
   until(l, device_is_idle, call, 100'000);
@@ -224,19 +246,19 @@ void launch(Kernel kernel, const void* key, dim3 grid, dim3 block, std::size_t s
   }
   if (const ptx::Kernel* const compiled = ptx::find(key)) {
     const auto parameters = ptx::pack(compiled->bytes, arguments...);
-    w.of(stream, device)->ops.push_back({{}, [=] {
-                                           Grid(grid, block, shared, [&] {
-                                             compiled->run(parameters.data());
-                                           }).run();
-                                         }});
+    w.of(stream, device)->push({{}, [=] {
+                                  Grid(grid, block, shared, [&] {
+                                    compiled->run(parameters.data());
+                                  }).run();
+                                }});
     return;
   }
   const std::tuple<A...> values(arguments...);
-  w.of(stream, device)->ops.push_back({{}, [=] {
-                                         Grid(grid, block, shared, [&] {
-                                           std::apply(kernel, values);
-                                         }).run();
-                                       }});
+  w.of(stream, device)->push({{}, [=] {
+                                Grid(grid, block, shared, [&] {
+                                  std::apply(kernel, values);
+                                }).run();
+                              }});
 }
 
 struct Rows {  // of a 2D copy
@@ -267,6 +289,9 @@ inline cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::s
                   static_cast<const char*>(source) + r * pitch, width);
   };
   static const bool late = setting("EMU_PAGEABLE_LATE", 0) != 0;
+  if ((kind == cudaMemcpyHostToDevice && !is_pinned(from)) ||
+      (kind == cudaMemcpyDeviceToHost && !is_pinned(to)))
+    not_while_recording("a copy of pageable memory");
   if (kind == cudaMemcpyHostToDevice && !is_pinned(from) && !late) {
     // Staged at once, on its way when the call returns (CUDA: "the DMA to final destination may not
     // have completed", also of cudaMemcpy).
@@ -274,10 +299,10 @@ inline cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::s
     for (std::size_t r = 0; r < height; ++r)
       std::memcpy(staged->data() + r * width, static_cast<const char*>(from) + r * from_pitch,
                   width);
-    stream->ops.push_back({{}, [=] { move(staged->data(), width); }});
+    stream->push({{}, [=] { move(staged->data(), width); }});
     return cudaSuccess;
   }
-  stream->ops.push_back({{}, [=] { move(from, from_pitch); }});
+  stream->push({{}, [=] { move(from, from_pitch); }});
   if (synchronous || (kind == cudaMemcpyDeviceToHost && !is_pinned(to) && !late))
     until(
         l, [&] { return stream->ops.empty(); }, "a copy");

@@ -13,6 +13,7 @@
 #include <wordloom/cuda/detail/adam_rows.cuh>
 #include <wordloom/cuda/detail/char_cnn_kernels.cuh>
 #include <wordloom/cuda/detail/cublas.cuh>
+#include <wordloom/cuda/detail/device_matrix.hpp>
 #include <wordloom/cuda/detail/machine.cuh>
 #include <wordloom/encoder/char_cnn.hpp>
 #include <wordloom/encoder/detail/adam_parameter.hpp>
@@ -255,20 +256,20 @@ class CudaCharCnn::Run {
                      A * C);
   }
 
-  /// Writes all vectors to the input rows, asynchronously in the order of the stream.
-  void encode_all() const {
+  /// Writes all vectors to the input rows, after all work of the stream.
+  void encode_all() {
     const std::size_t D = model_.dimension();
     for (std::size_t first = 0; first < words_; first += chunk_)
       forward({first, 1}, (std::min)(chunk_, words_ - first), batch_, nullptr, nullptr,
               vectors_.data() + first * D);
-    machine_.begin_copy_of_rows(model_.input.data(), model_.input.stride(), vectors_.data(), D, D,
-                                words_);
+    cuda::fetch_rows(model_.input, vectors_.data(), words_, D, machine_, slots_);
   }
 
   std::size_t device_;
   Model& model_;
   simd::AdamConstants adam_;
   cuda::CudaMachine::Queue machine_;
+  cuda::CudaMachine::Slot slots_[2];
   bool is_in_flight_ = false;  // work in the stream
   cuda::Cublas cublas_;
   cuda::ConvolutionView shape_{};

@@ -149,15 +149,16 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
   /// The caller may reuse the batch's memory at once. At most two batches may be in flight.
   void submit(const detail::SentenceBatch& given, std::size_t epoch, double first_rate,
               double last_rate) {
-    this->submit_by(given, epoch, first_rate, last_rate, [&](const BatchView& batch, std::size_t) {
-      with_rows(dimension_, [&]<int R>() {
-        Method::template with_launch<R>(sampling_, [&](auto launch) {
-          const std::size_t really =
-              launch.run(model_, sampling_, batch, in_flight(batch.sentences), device_, machine_);
-          most_in_flight_ = (std::max)(most_in_flight_, really);
+    this->submit_by(
+        given, epoch, first_rate, last_rate, [&](const BatchView& batch, std::size_t, auto&) {
+          with_rows(dimension_, [&]<int R>() {
+            Method::template with_launch<R>(sampling_, [&](auto launch) {
+              const std::size_t really = launch.run(model_, sampling_, batch,
+                                                    in_flight(batch.sentences), device_, machine_);
+              most_in_flight_ = (std::max)(most_in_flight_, really);
+            });
+          });
         });
-      });
-    });
   }
 
   /// Returns the model on the device, for the SyncPolicy. Its operations run after all submitted

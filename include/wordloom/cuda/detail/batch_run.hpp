@@ -107,9 +107,9 @@ class BatchRun {
   /// A class that adds members must first wait for the work that uses them: machine_.settle().
   ~BatchRun() = default;
 
-  /// Starts to train a batch by `train(view, words)`, which starts the work for the sentences that
-  /// subsampling leaves of `words` words. The batch may be changed afterwards. At most two batches
-  /// may be in flight.
+  /// Starts to train a batch by `train(view, words, slot)`, which starts the work for the sentences
+  /// that subsampling leaves of `words` words. The batch may be changed afterwards. At most two
+  /// batches may be in flight.
   template <class Train>
   void submit_by(const detail::SentenceBatch& given, std::size_t epoch, double first_rate,
                  double last_rate, Train train) {
@@ -130,7 +130,7 @@ class BatchRun {
                    .kept_sizes = subsampled_.data() + batch.words};
     slots_[place].begin(view, machine_);
     machine_.run(sentences, SubsampleSentence{view, subsampling_});
-    train(std::as_const(view), batch.words);
+    train(std::as_const(view), batch.words, slots_[place]);
     slots_[place].end(machine_);
   }
 

@@ -44,6 +44,10 @@ struct HostMachine : detail::HostMemory {
     void begin_fetch(const float* from, std::size_t, const HostMachine&) { fetched_from = from; }
     const float* fetched() const noexcept { return fetched_from; }
     static void wait() noexcept {}
+    template <class Submit>
+    static void repeat(std::size_t count, Submit submit, const HostMachine&) {
+      for (std::size_t i = 0; i < count; ++i) submit();
+    }
     Trained trained(std::size_t i = 0) const {
       return {loss_on_host[2 * i], loss_on_host[2 * i + 1]};
     }

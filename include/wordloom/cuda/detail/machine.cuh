@@ -160,6 +160,19 @@ class CudaMachine::Slot {
     staged_end_ = 0;
     return floats_on_host();
   }
+  /// Submits `count` times the work that submit() submits, which must be equal each time and must
+  /// have been done before, so that its kernels are loaded and its memory is allocated. As a graph,
+  /// a call of the runtime each time: for short work, calls are the bound. All earlier work of this
+  /// slot must have been waited for.
+  template <class Submit>
+  void repeat(std::size_t count, Submit submit, const CudaMachine& machine) {
+    if (count < 4) {
+      for (std::size_t i = 0; i < count; ++i) submit();
+      return;
+    }
+    graph_ = Graph(machine.stream, submit);
+    for (std::size_t i = 0; i < count; ++i) graph_.launch(machine.stream);
+  }
   /// Waits for all work of this slot.
   void wait() {
     done_.wait();
@@ -182,6 +195,7 @@ class CudaMachine::Slot {
   DeviceArray<double> loss_;
   PinnedArray<double> loss_on_host_;
   Event copied_, done_;
+  Graph graph_;
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -206,6 +206,44 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
+/// Work of a stream as a graph, which the device does again with one call of the host. No work of
+/// it may be in progress when it is destroyed. Movable.
+class Graph {
+ public:
+  Graph() = default;
+  /// Records what submit() submits to the stream, without doing it. It must neither wait for the
+  /// device nor allocate its memory. Throws DeviceError.
+  template <class Submit>
+  Graph(cudaStream_t stream, Submit submit) {
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    Recorded recorded;
+    try {
+      submit();
+    } catch (...) {
+      (void)cudaStreamEndCapture(stream, &recorded.graph);
+      (void)cudaGetLastError();
+      throw;
+    }
+    check(cudaStreamEndCapture(stream, &recorded.graph));
+    cudaGraphExec_t ready = nullptr;
+    check(cudaGraphInstantiateWithFlags(&ready, recorded.graph, 0));
+    ready_.reset(ready);
+  }
+  void launch(cudaStream_t stream) const { check(cudaGraphLaunch(ready_.get(), stream)); }
+
+ private:
+  struct Recorded {
+    cudaGraph_t graph = nullptr;
+    ~Recorded() {
+      if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    }
+  };
+  struct Destroy {
+    void operator()(cudaGraphExec_t graph) const noexcept { (void)cudaGraphExecDestroy(graph); }
+  };
+  std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy> ready_;
+};
+
 /// Floats on a device that are up to date for later work of a stream.
 struct DeviceValues : std::span<float> {
   cudaStream_t stream;

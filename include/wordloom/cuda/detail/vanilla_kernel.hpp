@@ -115,6 +115,9 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     piece_count_ = Array<std::uint32_t>(1, what);
     factors_ = Array<float>(entries, what);
     changes_ = Array<float>(batch_ * view_.stride, what);
+    progress_ = Array<PairProgress>(1, what);
+    const PairProgress none{};
+    machine_.begin_copy(progress_.data(), &none, 1);
     sums_ = Array<float>(SortedView::max_pieces(entries, rows_) * view_.stride, what);
     sorter_.enumerate(numbers_.data(), entries, machine_);
     // All of these fit into 32 bits, because no device has room for more rows.
@@ -138,19 +141,23 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   /// device.
   void submit(const detail::SentenceBatch& given, std::size_t epoch, double first_rate,
               double last_rate) {
-    this->submit_by(given, epoch, first_rate, last_rate,
-                    [&](const BatchView& batch, std::size_t words) {
-                      const std::size_t pairs = list_pairs(batch, words);
-                      for (std::size_t done = 0; done < pairs;) {
-                        const std::size_t count = (std::min)(batch_ - filled_, pairs - done);
-                        score(batch, done, count);
-                        done += count;
-                        filled_ += count;
-                        rate_ = first_rate + (last_rate - first_rate) * static_cast<double>(done) /
-                                                 static_cast<double>(pairs);
-                        if (filled_ == batch_) apply();
-                      }
-                    });
+    this->submit_by(
+        given, epoch, first_rate, last_rate,
+        [&](const BatchView& batch, std::size_t words, typename Machine::Slot& slot) {
+          const std::size_t pairs = list_pairs(batch, words);
+          const auto train = [&](std::size_t count) {
+            if (count == 0) return;
+            score(batch, count);
+            machine_.run(1, AdvancePairs{progress_.data(), static_cast<std::uint32_t>(count),
+                                         static_cast<std::uint32_t>(pairs), first_rate, last_rate});
+            filled_ += count;
+            if (filled_ == batch_) apply();
+          };
+          const std::size_t rest = (std::min)(batch_ - filled_, pairs);
+          train(rest);  // of the minibatch in progress
+          slot.repeat((pairs - rest) / batch_, [&] { train(batch_); }, machine_);
+          train((pairs - rest) % batch_);
+        });
   }
   /// Applies the minibatch in progress, full or not, at the learning rate of its last pair.
   void flush() {
@@ -202,15 +209,15 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     return pairs;
   }
 
-  /// Scores `count` pairs of a batch, from number `first` on, for the minibatch in progress.
-  void score(const BatchView& batch, std::size_t first, std::size_t count) {
+  /// Scores the next `count` pairs of a batch for the minibatch in progress.
+  void score(const BatchView& batch, std::size_t count) {
     MinibatchView rest = minibatch_;
     rest.rows += filled_ * entries_of_pair_;
     rest.factors += filled_ * entries_of_pair_;
     rest.changes += filled_ * view_.stride;
     with_row_size<RowSizes>(dimension_, [&]<int R>() {
-      machine_.run(count, ScorePair<R>{batch, sampling_, view_, pairs_.data() + 2 * first,
-                                       sentence_of_.data(), rest});
+      machine_.run(count, ScorePair<R>{batch, sampling_, view_, pairs_.data(), sentence_of_.data(),
+                                       rest, progress_.data()});
     });
   }
 
@@ -238,7 +245,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
                                                           step_,
                                                           {model_.state(Model::Side::input),
                                                            model_.state(Model::Side::output)},
-                                                          static_cast<float>(rate_)});
+                                                          progress_.data()});
     });
   }
 
@@ -252,12 +259,12 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   std::size_t most_words_ = 0;       // of a batch so far
   Numbers pair_ends_, sentence_of_;  // [words] of a batch
   Numbers pairs_;                    // [pairs x 2] of a batch, see ListPairs
+  Array<PairProgress> progress_;     // [1]
   Array<std::uint32_t> entry_rows_, sorted_rows_, sorted_entries_, pieces_, piece_count_;
   Array<std::uint32_t> numbers_;  // [entries] 0, 1, 2, ...
   Array<float> factors_, changes_, sums_;
   MinibatchView minibatch_{};
   std::size_t filled_ = 0;  // pairs of the minibatch in progress
-  double rate_ = 0;         // the learning rate of the last of them
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::cuda

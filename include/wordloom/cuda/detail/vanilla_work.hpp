@@ -64,6 +64,33 @@ struct ListPairs {
   }
 };
 
+/// How far the pairs of a batch are trained, in the memory of the machine: what a minibatch does
+/// depends on nothing else that changes in a batch, so that a device can repeat it.
+struct PairProgress {
+  std::uint32_t scored;  // pairs; 0 again after the last one
+  float rate;            // the learning rate of the last of them
+};
+
+/// Work for one item, after `count` pairs of `pairs` have been scored.
+struct AdvancePairs {
+  PairProgress* progress;
+  std::uint32_t count, pairs;
+  double first_rate, last_rate;  // of the batch
+
+  template <class Team>
+  WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t) const {
+    team.each([&](int l) {
+      if (l != 0) return 0;
+      const std::uint32_t scored = progress->scored + count;
+      progress->rate =
+          static_cast<float>(first_rate + (last_rate - first_rate) * static_cast<double>(scored) /
+                                              static_cast<double>(pairs));
+      progress->scored = scored == pairs ? 0 : scored;
+      return 0;
+    });
+  }
+};
+
 /// The gradients of a minibatch, in the memory of the machine. A pair has `slot_count` entries:
 /// that of its input row, then those of its output rows, the positive and K negatives. Rows of the
 /// model are numbered: a row of the input matrix by its word, a row of the output matrix by
@@ -82,7 +109,8 @@ struct MinibatchView {
   }
 };
 
-/// Work for a pair of a minibatch: scores it, and writes its entries. Changes no row.
+/// Work for a pair of a minibatch, of those that are not scored yet: scores it, and writes its
+/// entries. Changes no row.
 template <int R>
 struct ScorePair {
   static constexpr std::size_t stride = std::size_t{32} * R;
@@ -90,14 +118,15 @@ struct ScorePair {
   BatchView batch;
   Sampling sampling;
   ModelView model;
-  const std::uint32_t* pairs;        // of ListPairs, from the first pair of the work on
+  const std::uint32_t* pairs;        // of ListPairs
   const std::uint32_t* sentence_of;  // [words]
-  MinibatchView minibatch;           // from the entries of that pair on
+  MinibatchView minibatch;           // from the entries of the first pair of the work on
+  const PairProgress* progress;
 
   template <class Team>
   WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t item) const {
     using Lanes = typename Team::Lanes;
-    const std::uint32_t* const places = pairs + 2 * std::size_t{item};
+    const std::uint32_t* const places = pairs + 2 * (std::size_t{progress->scored} + item);
     const std::uint32_t i = sentence_of[places[0]], begin = batch.begin(i);
     const Sentence sentence = batch.sentence(i);
     const std::uint32_t center = places[0] - begin, context = places[1] - begin;
@@ -227,7 +256,7 @@ struct StepRow {
   ModelView model;
   Step step;
   StateView state[2];  // of both sides
-  float rate;          // the learning rate
+  const PairProgress* progress;
 
   template <class Team>
   WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t item) const {
@@ -245,7 +274,7 @@ struct StepRow {
     const std::uint32_t id = is_input ? row : row - minibatch.input_rows;
     float* const at = (is_input ? model.input : model.output) + std::size_t{id} * stride;
     team.load_own(x, at);
-    step(team, state[is_input ? 0 : 1], id, x, sum, rate);
+    step(team, state[is_input ? 0 : 1], id, x, sum, progress->rate);
     team.store_own(at, x);
   }
 };
