@@ -392,7 +392,11 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      grep -Eq '\"accuracy\":(1.0|0.[89])' out
      $<TARGET_FILE:word2vec> --train ${corpus}/text --save-vocab whole; cmp all whole
      ${job} 3 $<TARGET_FILE:word2vec> ${alike} --train part-%r.gz --sampler stratified --strata 7 --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies | tee out
-     grep -Eq '\"accuracy\":(1.0|0.[89])' out")
+     grep -Eq '\"accuracy\":(1.0|0.[89])' out
+     cp ${corpus}/text 0; head -c 20000 0 >1; train='$<TARGET_FILE:word2vec> --train %r --size 20 --threads 1 --sync mpi --iter 1 --output v'
+     ${job} 2 $train 2>err; cat err; test $(grep -c 'note: one process has [12][.0-9]* times the mean number of words' err) -eq 1
+     : >1; status=0; ${job} 2 $train 2>err || status=$?
+     cat err; test $status -ne 0; grep 'error: rank 1: 1: no words' err")
   # The checkpoint resumes, with as many processes and with others.
   wordloom_corpus_test(mpi-resumes
     "rm -f *; ${stop_midway}

@@ -107,6 +107,18 @@ void require_splits(const Options& options, const auto& text) {
                                     "' can only be read as a whole: leave --stream out"};
 }
 
+/// Prints a note to stderr if processes have texts of their own, and one is much longer than most.
+void note_own_texts(const Options& options, const Cluster& cluster, const auto& text) {
+  const double times = static_cast<double>(text.most_tokens() * cluster.size()) /
+                       static_cast<double>(text.token_count());
+  if (options.quiet || !cluster.is_first() || !has_own_texts(options) || trains_strata(options) ||
+      times < 1.25)
+    return;
+  std::cerr << "word2vec: note: one process has " << std::lround(times * 10) / 10.0
+            << " times the mean number of words, and the others wait for it: give all texts of "
+               "about equal length\n";
+}
+
 /// Returns the corpus of --train: each process reads its part or its own file, or all of it to
 /// train columns or strata. Sets `read` to the number of its words, unknown ones included.
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
@@ -128,9 +140,12 @@ wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
   if (options.stream) {
     const auto text = rank_corpus<TextCorpus>(cluster, options.train, vocabulary, reading);
     require_splits(options, text);
+    note_own_texts(options, cluster, text);
     return counted(text);
   }
-  return counted(rank_corpus<EncodedCorpus>(cluster, options.train, vocabulary, reading));
+  const auto text = rank_corpus<EncodedCorpus>(cluster, options.train, vocabulary, reading);
+  note_own_texts(options, cluster, text);
+  return counted(text);
 }
 
 /// Returns the counts of a text: "Vocabulary: 20 words; corpus: 1000 words, 980 kept, 20 dropped as

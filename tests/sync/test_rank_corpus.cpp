@@ -153,15 +153,16 @@ TEST_CASE("a text of fewer words than ranks is read", "[sync][corpus]") {
 TEST_CASE("each rank reads a file of its own", "[sync][corpus]") {
   const TemporaryFolder folder;
   write(folder / "text", "a b a\na b\na c\n");
-  write(folder / "0.txt", "a b a\n");
-  write(folder / "1.txt", "a b\n");
-  write(folder / "2.txt", "a c\n");
+  for (const auto& [rank, text] : {std::pair("0", "a b a\n"), {"1", "a b\n"}, {"2", "a c\n"}}) {
+    std::filesystem::create_directory(folder / rank);
+    write(folder / rank / (rank + std::string(".txt")), text);
+  }
   const auto expected = Vocabulary::from_text(folder / "text", {.min_count = 1});
   ThreadRanks::run(3, [&](ThreadRanks self) {
-    const auto vocabulary = rank_vocabulary(self, folder / "%r.txt", {.min_count = 1});
+    const auto vocabulary = rank_vocabulary(self, folder / "%r/%r.txt", {.min_count = 1});
     if (vocabulary.fingerprint() != expected.fingerprint()) throw Error("another vocabulary");
-    const auto corpus = rank_corpus<EncodedCorpus>(self, folder / "%r.txt", vocabulary);
-    if (corpus.token_count() != 7) throw Error("corpus");
+    const auto corpus = rank_corpus<EncodedCorpus>(self, folder / "%r/%r.txt", vocabulary);
+    if (corpus.token_count() != 7 || corpus.most_tokens() != 3) throw Error("corpus");
     std::size_t words = 0;
     for (const auto& sentence : corpus.sentences({.index = self.rank(), .count = 3}))
       words += sentence.size();

@@ -171,8 +171,8 @@ struct CorpusError : Error {
   using Error::Error;
   [[nodiscard]] Kind kind() const noexcept override { return Kind::corpus; }
 
-  /// `source`: a path, or what the words are in.
-  static CorpusError no_known_word(const detail::MessagePart& source);
+  /// `source`: a path, or what the words are in; `words`: how many there are.
+  static CorpusError no_known_word(const detail::MessagePart& source, std::uint64_t words);
 };
 
 /// Training went wrong numerically; the model is not usable.

@@ -43,7 +43,7 @@ class EncodedCorpus {
     options.validate();
     EncodedCorpus corpus(encoded(path, vocabulary, options), vocabulary);
     if (corpus.token_count() == 0 && options.part.count == 1)
-      throw CorpusError::no_known_word(path);
+      throw CorpusError::no_known_word(path, corpus.words_read());
     return corpus;
   }
 
@@ -166,7 +166,7 @@ class EncodedCorpus {
       throw CorpusError(
           "the sentences: no words (if they can be read only once: EncodedCorpus::encode)");
     memory->split(options.max_sentence_length);
-    if (memory->ends.empty()) throw CorpusError::no_known_word("the sentences");
+    if (memory->ends.empty()) throw CorpusError::no_known_word("the sentences", words_read);
     return EncodedCorpus(Memory::text(memory, words_read), vocabulary);
   }
 

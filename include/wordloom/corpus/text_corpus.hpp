@@ -160,7 +160,7 @@ class TextCorpus {
       tokens += own;
       words += own_words;
     });
-    if (tokens == 0 && options.part.count == 1) throw CorpusError::no_known_word(path);
+    if (tokens == 0 && options.part.count == 1) throw CorpusError::no_known_word(path, words);
     tokens_ = tokens;
     words_read_ = words;
     detail::Hash hash;

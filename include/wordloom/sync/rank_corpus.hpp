@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -34,16 +35,17 @@ struct RankText {
   std::filesystem::path path;
   TextPart part = {};
 
-  /// `path`: the text of all ranks; if it contains %r, which is replaced by the rank's number, each
-  /// rank has its own.
+  /// `path`: the text of all ranks; if it contains %r, which is replaced by the rank's number
+  /// wherever it occurs, each rank has its own.
   /// Throws SyncError, on all ranks, if they have different texts.
   template <class Ranks>
   static RankText of(Ranks& ranks, const std::filesystem::path& path) {
     std::string name = path.string();
-    const std::size_t at = name.find("%r");
-    const bool has_own = at != name.npos;
+    const bool has_own = name.find("%r") != name.npos;
     agree(ranks, "answer to whether each rank has a text of its own (%r)", has_own ? 1 : 0);
-    if (has_own) return {name.replace(at, 2, std::to_string(ranks.rank()))};
+    const std::string rank = std::to_string(ranks.rank());
+    for (std::size_t at = 0; (at = name.find("%r", at)) != name.npos;) name.replace(at, 2, rank);
+    if (has_own) return {name};
     agree_on_text(ranks, path);
     return {path, {ranks.rank(), ranks.size()}};
   }
@@ -114,7 +116,10 @@ class RankCorpus {
   template <class Ranks>
   RankCorpus(Ranks& ranks, Part part)
       : part_(std::move(part)), rank_(ranks.rank()), size_(ranks.size()) {
-    for (const std::uint64_t tokens : ranks.gather(part_.token_count())) tokens_ += tokens;
+    for (const std::uint64_t tokens : ranks.gather(part_.token_count())) {
+      tokens_ += tokens;
+      most_tokens_ = (std::max)(most_tokens_, tokens);
+    }
     if (tokens_ == 0) throw CorpusError("no rank has a word of the vocabulary in its part");
     if constexpr (requires { part_.words_read(); })
       for (const std::uint64_t words : ranks.gather(part_.words_read())) words_read_ += words;
@@ -127,6 +132,8 @@ class RankCorpus {
 
   /// Returns the number of in-vocabulary words of all ranks.
   std::uint64_t token_count() const noexcept { return tokens_; }
+  /// Returns the number of in-vocabulary words of the rank that has most.
+  std::uint64_t most_tokens() const noexcept { return most_tokens_; }
   /// Returns the number of words of all parts, unknown ones included; 0 if the parts do not count
   /// them.
   std::uint64_t words_read() const noexcept { return words_read_; }
@@ -152,7 +159,7 @@ class RankCorpus {
  private:
   Part part_;
   std::size_t rank_, size_;
-  std::uint64_t tokens_ = 0, words_read_ = 0, fingerprint_ = 0;
+  std::uint64_t tokens_ = 0, most_tokens_ = 0, words_read_ = 0, fingerprint_ = 0;
 };
 
 }  // namespace detail

@@ -68,8 +68,10 @@ WORDLOOM_FUNCTION FormatError FormatError::at_line(const std::filesystem::path& 
                      expected,    ", got ",  got};
 }
 
-WORDLOOM_FUNCTION CorpusError CorpusError::no_known_word(const detail::MessagePart& source) {
-  return CorpusError{source, ": none of its words is in the vocabulary"};
+WORDLOOM_FUNCTION CorpusError CorpusError::no_known_word(const detail::MessagePart& source,
+                                                         std::uint64_t words) {
+  return CorpusError{source,
+                     words == 0 ? ": no words" : ": none of its words is in the vocabulary"};
 }
 
 WORDLOOM_FUNCTION UnknownWord::UnknownWord(std::string_view w)
