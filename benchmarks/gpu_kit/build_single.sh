@@ -15,5 +15,5 @@ if grep -q 'WORDLOOM_ENABLE_BLAS:BOOL=ON' "$build/CMakeCache.txt"; then
 fi
 "$nvcc" -std=c++20 --expt-relaxed-constexpr -O3 -DNDEBUG -DHWY_SHARED_DEFINE -gencode \
   "arch=compute_$arch,code=sm_$arch" -Xcompiler=-O1 -I "$checkout/include" "${flags[@]}" "$@" \
-  "$here/time_kernel.cu" "$build/libwordloom_precompiled.a" "${libraries[@]}" -lpthread \
+  "$here/time_kernel.cu" "$build/libwordloom.a" "${libraries[@]}" -lpthread \
   -Xlinker --disable-new-dtags -Xlinker -rpath -Xlinker '$ORIGIN/../lib' -o "$program"

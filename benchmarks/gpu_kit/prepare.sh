@@ -82,7 +82,7 @@ take() {
 target() { take "$2" "$build/$1/$2" cmake --build "$build" --parallel "$jobs" --target "$2"; }
 build_single() {
   if [ -x "$1" ] && [ -z "$cuda_flags" ] && [ -z "$(find "$source/include" "$here/time_kernel.cu" \
-    "$build/libwordloom_precompiled.a" -newer "$1" -print -quit)" ]; then
+    "$build/libwordloom.a" -newer "$1" -print -quit)" ]; then
     return
   fi
   # shellcheck disable=SC2086

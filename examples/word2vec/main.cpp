@@ -114,7 +114,7 @@ void note_own_texts(const Options& options, const Cluster& cluster, const auto& 
   if (options.quiet || !cluster.is_first() || !has_own_texts(options) || trains_strata(options) ||
       times < 1.25)
     return;
-  std::cerr << "word2vec: note: one process has " << std::lround(times * 10) / 10.0
+  std::cerr << "word2vec: note: one process has " << std::round(times * 10) / 10
             << " times the mean number of words, and the others wait for it: give all texts of "
                "about equal length\n";
 }
