@@ -132,7 +132,7 @@ for file in $sets; do cp -- "$data/$file" "$stage/data/$file"; done
 {
   echo "commit $(git -C "$source" describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)"
   if [ -z "$programs" ]; then
-    echo "architecture sm_$arch, nvcc $("$nvcc" --version | sed -n 's/.*V\([0-9.]*\).*/\1/p')," \
+    echo "architecture sm_$arch, nvcc $("$nvcc" --version | sed -n 's/.*, V\([0-9.]*\).*/\1/p')," \
       "g++ $(g++ -dumpfullversion), more flags: ${cuda_flags:-none}"
   fi
   echo "left out: ${missing[*]:-nothing}"
