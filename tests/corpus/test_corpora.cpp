@@ -236,7 +236,7 @@ TEST_CASE("a file without words, a folder and bad options are refused with the r
     return one;
   };
   CHECK(contains(refusal(text.folder / "other"), "none of its words is in the vocabulary"));
-  CHECK(contains(refusal(text.folder / "empty"), "none of its words"));
+  CHECK(contains(refusal(text.folder / "empty"), "empty: no words"));
   CHECK(contains(message_of<IoError>(
                      [&] { return EncodedCorpus::from_text(text.folder.path(), text.vocabulary); }),
                  "is a directory"));

@@ -64,7 +64,7 @@ struct ListPairs {
   }
 };
 
-/// How far the pairs of a batch are trained, in the memory of the machine: what a minibatch does
+/// The progress through the pairs of a batch, in the memory of the machine: the work of a minibatch
 /// depends on nothing else that changes in a batch, so that a device can repeat it.
 struct PairProgress {
   std::uint32_t scored;  // pairs; 0 again after the last one
