@@ -8,8 +8,8 @@
 # has no delay (sch_netem), it says so and continues without.
 count=$1 mbit=$2 delay=$3
 shift 3
-id=wl$$ net=10.213.0
-folder=$(mktemp -d)
+folder=$(mktemp -d) net=10.213.0
+id=wordloom-${folder##*.}
 
 clean() {
   for i in $(seq 0 "$count"); do
@@ -30,7 +30,7 @@ for program in ip tc unshare mpirun; do
 done
 for i in $(seq 0 "$count"); do
   ip netns add "$id-$i" 2>"$folder/error" || skip "no namespaces: $(cat "$folder/error")"
-  ip -n "$id-$i" link set lo up
+  ip -n "$id-$i" link set lo up 2>"$folder/error" || skip "no loopback: $(cat "$folder/error")"
 done
 ip -n "$id-0" link add name bridge type bridge 2>"$folder/error" ||
   skip "no bridge: $(cat "$folder/error")"
@@ -65,6 +65,8 @@ exec ip netns exec "$id-\$i" unshare --uts sh -c "hostname $id-\$i; \$*"
 AGENT
 chmod +x "$folder/agent"
 
+exec 3<&0  # or mpirun would read /dev/null
 ip netns exec "$id-0" mpirun --hostfile "$folder/hosts" --map-by node --bind-to none \
   --mca plm_rsh_agent "$folder/agent" --mca btl tcp,self --mca btl_tcp_if_include "$net.0/24" \
-  --mca oob_tcp_if_include "$net.0/24" "$@"
+  --mca oob_tcp_if_include "$net.0/24" "$@" <&3 &
+wait $!  # a signal ends it, and mpirun is ended by clean

@@ -107,7 +107,8 @@ void require_splits(const Options& options, const auto& text) {
                                     "' can only be read as a whole: leave --stream out"};
 }
 
-/// Prints a note to stderr if processes have texts of their own, and one is much longer than most.
+/// Prints a note to stderr if processes have texts of their own, and one has many more words than
+/// the mean.
 void note_own_texts(const Options& options, const Cluster& cluster, const auto& text) {
   const double times = static_cast<double>(text.most_tokens() * cluster.size()) /
                        static_cast<double>(text.token_count());

@@ -4,6 +4,10 @@
 #define WORDLOOM_CUDA_ROW_SIZES 1, 10, 16
 #include <wordloom/cuda_vanilla.hpp>
 
+#ifdef WORDLOOM_EMULATED_CUDA
+#include <wordloom/nccl.hpp>
+#endif
+
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/cuda/detail/host_kernel.hpp>
 #include <wordloom/sync/thread_ranks.hpp>
@@ -119,6 +123,24 @@ void count_waits() {
   std::printf("calls of the host for 10 and for 110 minibatches: %zu, %zu\n", calls[0], calls[1]);
   report("calls", calls[1] - calls[0] >= 99 && calls[1] - calls[0] <= 110);
 }
+
+/// Two ranks in one process, each with a device: a call of one must not wait for its device while
+/// the other has not begun the sum that the device waits for.
+void train_ranks() {
+  const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
+  const Model before = random_model(vocabulary(), 20);
+  std::vector<Model> models;
+  for (int rank = 0; rank < 2; ++rank) models.push_back(random_model(vocabulary(), 20));
+  ThreadRanks::run(2, [&](ThreadRanks self) {
+    Allreduce<NcclRanks<ThreadRanks>> sync(NcclRanks<ThreadRanks>(self, self.rank()),
+                                           {.interval = 200});
+    Trainer<Hogwild, CudaVanillaKernel<Sgd>, Allreduce<NcclRanks<ThreadRanks>>> trainer(
+        {.dimension = 20, .epochs = 2}, Hogwild(), {.batch = 16, .device = self.rank()},
+        std::move(sync));
+    trainer.train(corpus, models[self.rank()]);
+  });
+  report("two ranks", same_matrices(models[0], models[1]) && !same_matrices(models[0], before));
+}
 #endif
 
 /// The device finds numbers that no run that converges has; a trainer then ends with the epoch.
@@ -191,6 +213,7 @@ int test() {
   if (is_wanted("largest")) compare<Sgd>("the largest batch", 20, 65536, fixed);
 #ifdef WORDLOOM_EMULATED_CUDA
   if (is_wanted("waits")) count_waits();
+  if (is_wanted("ranks") && emu::devices() > 1) train_ranks();
 #endif
   if (is_wanted("divergence")) find_divergence();
   if (is_wanted("trainer")) {

@@ -125,6 +125,7 @@ cudaError_t cudaMallocAsync(T** p, std::size_t bytes, cudaStream_t s) {
 }
 inline cudaError_t cudaFreeAsync(void* p, cudaStream_t s) {
   auto l = emu::lock();
+  emu::not_while_recording("cudaFreeAsync");
   if (emu::setting("EMU_POOLS", 1) == 0) return emu::fail(cudaErrorNotSupported);
   emu::World::get().of(s, emu::device)->push({{}, [=] { emu::release(p); }});
   return cudaSuccess;
@@ -225,6 +226,9 @@ inline cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t* graph) {
 inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* ready, cudaGraph_t graph,
                                                  unsigned long long) {
   auto l = emu::lock();
+  const std::size_t waits = emu::World::get().waits;
+  emu::wait_for_device(l, "cudaGraphInstantiate");  // if it takes memory
+  emu::World::get().waits = waits;
   *ready = new emu::Graph(*graph);
   return cudaSuccess;
 }
@@ -268,12 +272,14 @@ inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr) {
                                                          unsigned = 0) {
   if (EMU_LEFT_OUT_ON_HOST) return cudaSuccess;
   auto l = emu::lock();
+  if (s != nullptr && s->recording != nullptr) emu::not_while_recording("an event from outside");
   const auto n = e->recorded;
   emu::World::get().of(s, emu::device)->push({[=] { return e->over >= n; }, [] {}});
   return cudaSuccess;
 }
 inline cudaError_t cudaEventQuery(cudaEvent_t e) {
   auto l = emu::lock();
+  emu::not_while_recording("cudaEventQuery");
   if (emu::below(2)) emu::World::get().step();
   return e->over >= e->recorded ? cudaSuccess : emu::fail(cudaErrorNotReady);
 }

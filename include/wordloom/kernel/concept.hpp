@@ -222,7 +222,8 @@ concept TrainsColumns = OnDevice<K> &&
 /// - `run.flush()`, optional, starts to apply the gradients that the run still holds; the trainer
 ///   calls it at the end of each epoch, and when training stops. See CudaKernel;
 /// - `run.largest(side)`, optional, waits for the device and returns the largest absolute value of
-///   that matrix; the trainer calls it at the end of each epoch, to end a run that has diverged.
+///   that matrix; the trainer calls it at the end of each epoch, to end a run that has diverged;
+/// - `run.set_ranks(count)`, optional, gets the number of ranks that train, before the first batch.
 ///
 /// On a device, for samplers that train columns: `run.set_words(words, parts)` sets the words of a
 /// column, and `run.set_contexts(lists)` the lists in which its contexts are found; then, for each

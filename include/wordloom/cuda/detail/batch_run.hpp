@@ -108,8 +108,8 @@ class BatchRun {
   ~BatchRun() = default;
 
   /// Starts to train a batch by `train(view, words, slot)`, which starts the work for the sentences
-  /// that subsampling leaves of `words` words. The batch may be changed afterwards. At most two
-  /// batches may be in flight.
+  /// that subsampling leaves of `words` words. The slot is that of the batch. The batch may be
+  /// changed afterwards. At most two batches may be in flight.
   template <class Train>
   void submit_by(const detail::SentenceBatch& given, std::size_t epoch, double first_rate,
                  double last_rate, Train train) {

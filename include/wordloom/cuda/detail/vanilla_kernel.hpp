@@ -116,7 +116,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     factors_ = Array<float>(entries, what);
     changes_ = Array<float>(batch_ * view_.stride, what);
     progress_ = Array<PairProgress>(1, what);
-    const PairProgress none{};
+    static constexpr PairProgress none{};
     machine_.begin_copy(progress_.data(), &none, 1);
     sums_ = Array<float>(SortedView::max_pieces(entries, rows_) * view_.stride, what);
     sorter_.enumerate(numbers_.data(), entries, machine_);
@@ -155,10 +155,20 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
           };
           const std::size_t rest = (std::min)(batch_ - filled_, pairs);
           train(rest);  // of the minibatch in progress
-          slot.repeat((pairs - rest) / batch_, [&] { train(batch_); }, machine_);
+          const auto train_whole = [&] { train(batch_); };
+          const std::size_t whole = (pairs - rest) / batch_;
+          if (is_alone_)
+            slot.repeat(whole, train_whole, machine_);
+          else
+            for (std::size_t i = 0; i < whole; ++i) train_whole();
           train((pairs - rest) % batch_);
         });
   }
+  /// Sets the number of ranks that train. Minibatches of one rank are graphs. CUDA may wait for all
+  /// work of the device before it has made a graph, and keep other threads of the process waiting:
+  /// a sum of ranks would never end that needs them.
+  void set_ranks(std::size_t ranks) { is_alone_ = ranks == 1; }
+
   /// Applies the minibatch in progress, full or not, at the learning rate of its last pair.
   void flush() {
     machine_.make_current();
@@ -265,6 +275,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   Array<float> factors_, changes_, sums_;
   MinibatchView minibatch_{};
   std::size_t filled_ = 0;  // pairs of the minibatch in progress
+  bool is_alone_ = true;
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::cuda

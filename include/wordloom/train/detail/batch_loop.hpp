@@ -29,6 +29,8 @@ class BatchLoop : StepLoop<Kernel, Run> {
       : Base(kernel, run, 2), corpus_(corpus), submitted_(run.start.tokens) {}
 
   void train() {
+    if constexpr (requires { engine_.set_ranks(run_.sync.size()); })
+      engine_.set_ranks(run_.sync.size());
     run_.synchronise(progress());
     while (this->goes_on()) train_epoch();
     if constexpr (requires { engine_.sentences_in_flight(); })
