@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <vector>
@@ -77,6 +78,7 @@ bool learn(const DemoText& text, std::size_t size, bool own_devices, MakeSync ma
 }  // namespace
 
 int main() try {
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);  // see NcclRanks
   int devices = 0;
   try {
     cuda::use_device(0);

@@ -23,6 +23,10 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// for processes, ThreadRanks for threads with the GPUs of one machine. Sums run in a stream of
 /// their own in parallel to training. For columns, `RowAllgather<NcclRanks<Bootstrap>,
 /// CudaUniformKernel<Optimizer>::Replica>`. Copies are the same rank.
+///
+/// Run a program with ThreadRanks with CUDA_MODULE_LOADING=EAGER in its environment. CUDA otherwise
+/// loads a kernel when it is first launched; if it then waits for a sum in progress, and the sum
+/// for a thread that waits for CUDA, the program hangs.
 template <Collective Bootstrap>
 class NcclRanks : private Bootstrap {
  public:
