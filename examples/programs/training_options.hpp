@@ -279,8 +279,9 @@ inline void check_row_kernel(const TrainingOptions& options) {
     refuse("--sampler " + wordloom::Policies::RowSamplers::names(), options.sampler);
   if (options.subwords.maxn > 0) refuse("--maxn 0", std::to_string(options.subwords.maxn));
   if (options.sync != "none") refuse("--sync none", options.sync);
+  // nvcc warns about such a function without a capture.
   wordloom::Policies::RowKernels::with(options.kernel,
-                                       []<class Kernel>() { Kernel::require_processor(); });
+                                       [&]<class Kernel>() { Kernel::require_processor(); });
 }
 
 /// Returns the number of filters of each width of a model's character CNN, 0 without.
