@@ -3,12 +3,13 @@
 # Usage: cmake/test.sh [PRESET]   `release` without. WORDLOOM_WERROR=ON makes warnings errors. Code
 #                                 for GPUs is compiled and tested where a GPU answers. Takes 6 to 13
 #                                 minutes on two cores.
-#        cmake/test.sh long       after `release`, for each change, 25 to 40 minutes: the reference by
+#        cmake/test.sh long       after `release`, for each change, 12 to 40 minutes: the reference by
 #                                 Doxygen, clang-tidy, the tests of edges under the sanitizers, those
 #                                 of addresses by Clang, changed files for the loaders, the library
 #                                 as installed, as a subfolder, in Python and with mixed flags, code
 #                                 that must not compile, several processes, killed runs, code for
-#                                 GPUs on an emulated one, and ratios of speeds.
+#                                 GPUs by nvcc, where it is, and on an emulated GPU, and ratios of
+#                                 speeds.
 #        cmake/test.sh full       before each release, for hours: all of these, the tests of edges
 #                                 optimised by Clang, each header on its own, the benchmarks and
 #                                 their tests, tests that train for minutes, more changed files and
@@ -133,9 +134,23 @@ run_ranks() {
     --label-exclude benchmark
 }
 
+# The GPU trainers of word2vec by nvcc, where it is: for errors and warnings that other compilers do
+# not have. One length of rows, and nothing optimised, take half a minute.
+compile_gpu_code() {
+  if ! command -v nvcc >/dev/null; then
+    say "Skipped: there is no nvcc"
+    return
+  fi
+  run nvcc -std=c++20 --expt-relaxed-constexpr -Werror=all-warnings -Xcompiler=-Wall -arch=sm_90 \
+    -ptx -O0 -DWORDLOOM_HAS_CUDA=1 -DWORDLOOM_PRECOMPILED=1 -DHWY_SHARED_DEFINE \
+    -DWORDLOOM_CUDA_ROW_SIZES=4 -Iinclude -Iexamples/support -Iexamples/programs \
+    -isystem /usr/include/eigen3 examples/programs/gpu.cu -o build/release/gpu_trainers.ptx
+}
+
 # `unkind` has the order of threads and copies that shows the most faults, on two devices where
 # several are for several; nothing that compiles or runs a minute.
 emulate_gpu() {
+  compile_gpu_code
   run cmake --build --preset release --parallel "$jobs" --target \
     test_cuda emulated_{on_device,nccl,columns,vanilla,edges,ceilings,time_kernel} \
     word2vec evaluate write_demo_corpus
