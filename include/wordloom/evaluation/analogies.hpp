@@ -196,25 +196,39 @@ class AnalogySearch {
 
   /// Answers the questions that were asked.
   void search() {
-    const auto constant = []<class T>(T, float x) {
-      if constexpr (std::is_same_v<T, float>)
-        return x;
-      else
-        return T{x, x, x, x};
-    };
-    if (options_.method == AnalogyMethod::cos_add) {
-      search([](auto a, auto b, auto c) { return b - a + c; });
-    } else {
-      search([&](auto a, auto b, auto c) {
-        const auto one = constant(a, 1.0f), half = constant(a, 0.5f);
-        return (b + one) * half * ((c + one) * half) /
-               ((a + one) * half + constant(a, options_.epsilon));
-      });
-    }
+    if (options_.method == AnalogyMethod::cos_add)
+      search(CosAdd());
+    else
+      search(CosMul{options_.epsilon});
     asked_.clear();
     words_.clear();
     columns_.clear();
   }
+
+  // Scores of one row, or of four. Not lambdas: these are constexpr, so that nvcc would make code
+  // for a device of them, and it fails with vectors of four floats.
+  struct CosAdd {
+    template <class T>
+    T operator()(T a, T b, T c) const {
+      return b - a + c;
+    }
+  };
+  struct CosMul {
+    float epsilon;
+
+    template <class T>
+    T operator()(T a, T b, T c) const {
+      const T one = constant<T>(1.0f), half = constant<T>(0.5f);
+      return (b + one) * half * ((c + one) * half) / ((a + one) * half + constant<T>(epsilon));
+    }
+    template <class T>
+    static T constant(float x) {
+      if constexpr (std::is_same_v<T, float>)
+        return x;
+      else
+        return T{x, x, x, x};
+    }
+  };
 
   template <class Score>
   void search(const Score& score) {
