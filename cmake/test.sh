@@ -134,17 +134,22 @@ run_ranks() {
     --label-exclude benchmark
 }
 
-# The GPU trainers of word2vec by nvcc, where it is: for errors and warnings that other compilers do
-# not have. One length of rows, and nothing optimised, take half a minute.
+# The GPU trainers of word2vec by nvcc, where it is, and a program from the headers alone: for errors
+# and warnings that other compilers do not have. One length of rows, and nothing optimised, take half
+# a minute.
 compile_gpu_code() {
   if ! command -v nvcc >/dev/null; then
     say "Skipped: there is no nvcc"
     return
   fi
-  run nvcc -std=c++20 --expt-relaxed-constexpr -Werror=all-warnings -Xcompiler=-Wall -arch=sm_90 \
-    -ptx -O0 -DWORDLOOM_HAS_CUDA=1 -DWORDLOOM_PRECOMPILED=1 -DHWY_SHARED_DEFINE \
-    -DWORDLOOM_CUDA_ROW_SIZES=4 -Iinclude -Iexamples/support -Iexamples/programs \
-    -isystem /usr/include/eigen3 examples/programs/gpu.cu -o build/release/gpu_trainers.ptx
+  local options=(-std=c++20 --expt-relaxed-constexpr -Werror=all-warnings -Xcompiler=-Wall -ptx
+                 -arch=sm_90 -DWORDLOOM_HAS_CUDA=1 -DHWY_SHARED_DEFINE -DWORDLOOM_UNOPTIMIZED -Iinclude -Itests
+                 -Iexamples/support -Iexamples/programs -isystem /usr/include/eigen3)
+  run nvcc "${options[@]}" -O0 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_CUDA_ROW_SIZES=4 \
+    examples/programs/gpu.cu -o build/release/gpu_trainers.ptx
+  if echo '#include <nccl.h>' | nvcc -x cu -E - >/dev/null 2>&1; then
+    run nvcc "${options[@]}" -O3 tests/cuda/nccl_on_device.cu -o build/release/nccl_on_device.ptx
+  fi
 }
 
 # `unkind` has the order of threads and copies that shows the most faults, on two devices where
