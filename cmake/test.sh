@@ -143,8 +143,9 @@ compile_gpu_code() {
     return
   fi
   local options=(-std=c++20 --expt-relaxed-constexpr -Werror=all-warnings -Xcompiler=-Wall -ptx
-                 -arch=sm_90 -DWORDLOOM_HAS_CUDA=1 -DHWY_SHARED_DEFINE -DWORDLOOM_UNOPTIMIZED -Iinclude -Itests
-                 -Iexamples/support -Iexamples/programs -isystem /usr/include/eigen3)
+                 -arch=sm_90 -DWORDLOOM_HAS_CUDA=1 -DHWY_SHARED_DEFINE -DWORDLOOM_UNOPTIMIZED
+                 -Iinclude -Itests -Iexamples/support -Iexamples/programs
+                 -isystem /usr/include/eigen3)
   run nvcc "${options[@]}" -O0 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_CUDA_ROW_SIZES=4 \
     examples/programs/gpu.cu -o build/release/gpu_trainers.ptx
   if echo '#include <nccl.h>' | nvcc -x cu -E - >/dev/null 2>&1; then
