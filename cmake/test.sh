@@ -135,8 +135,8 @@ run_ranks() {
 }
 
 # The GPU trainers of word2vec by nvcc, where it is, and a program from the headers alone: for errors
-# and warnings that other compilers do not have. One length of rows, and nothing optimised, take half
-# a minute.
+# and warnings that other compilers do not have. Both take 40 seconds, as the first has one length of
+# rows and is not optimised.
 compile_gpu_code() {
   if ! command -v nvcc >/dev/null; then
     say "Skipped: there is no nvcc"

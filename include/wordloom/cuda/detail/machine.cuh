@@ -166,7 +166,7 @@ class CudaMachine::Slot {
   /// slot must have been waited for.
   template <class Submit>
   void repeat(std::size_t count, Submit submit, const CudaMachine& machine) {
-    if (count < 4) {
+    if (count < 4) {  // not worth a graph (an estimate)
       for (std::size_t i = 0; i < count; ++i) submit();
       return;
     }
