@@ -91,15 +91,13 @@ bool any_above(float bound, const Score& score) {
   return (is_above[0] | is_above[1] | is_above[2] | is_above[3]) != 0;
 }
 
-/// Returns the sum of four numbers. No lambda: see AnalogySearch::CosAdd.
-inline float sum_of(FourFloats x) { return (x[0] + x[1]) + (x[2] + x[3]); }
-
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION void multiply_rows(const RowMatrix& vectors, const RowMatrix& rows,
                                      std::span<const float> scales, std::size_t begin,
                                      std::size_t end, float* products) {
   const auto at = [](const float* p) { return *reinterpret_cast<const FourFloats*>(p); };
+  const auto sum = [](FourFloats x) { return (x[0] + x[1]) + (x[2] + x[3]); };
   const std::size_t stride = rows.stride();
   for (std::size_t row = begin; row < end; row += 2) {
     const std::size_t other = (std::min)(row + 1, end - 1);
@@ -122,8 +120,8 @@ WORDLOOM_FUNCTION void multiply_rows(const RowMatrix& vectors, const RowMatrix& 
       float* const of_x = products + v * RowBlock::max_rows + (row - begin);
       const FourFloats* const sums[2][4] = {{&ax, &bx, &cx, &dx}, {&ay, &by, &cy, &dy}};
       for (std::size_t k = 0; k < 4; ++k) {
-        of_x[k * RowBlock::max_rows] = sum_of(*sums[0][k]) * scales[row];
-        of_x[k * RowBlock::max_rows + (other - row)] = sum_of(*sums[1][k]) * scales[other];
+        of_x[k * RowBlock::max_rows] = sum(*sums[0][k]) * scales[row];
+        of_x[k * RowBlock::max_rows + (other - row)] = sum(*sums[1][k]) * scales[other];
       }
     }
   }
